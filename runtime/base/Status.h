@@ -98,9 +98,7 @@ public:
 
   bool ok() const { return std::holds_alternative<T>(storage_); }
   /// OK when there is a value.
-  Status status() const {
-    return ok() ? Status() : std::get<Status>(storage_);
-  }
+  Status status() const { return ok() ? Status() : std::get<Status>(storage_); }
   T &operator*() { return std::get<T>(storage_); }
   const T &operator*() const { return std::get<T>(storage_); }
   T *operator->() { return &std::get<T>(storage_); }

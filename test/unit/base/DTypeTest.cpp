@@ -7,11 +7,12 @@
 using namespace tandem;
 
 TEST(DType, NamesRoundTrip) {
-  for (DType type : {DType::F64, DType::F32, DType::F16, DType::BF16,
-                     DType::I64, DType::I32, DType::I16, DType::I8, DType::U8,
-                     DType::Bool, DType::U16, DType::U32, DType::U64,
-                     DType::Q4_0, DType::Q4_1, DType::Q5_0, DType::Q5_1,
-                     DType::Q8_0, DType::Q4_K, DType::Q5_K, DType::Q6_K})
+  for (DType type :
+       {DType::F64,  DType::F32,  DType::F16,  DType::BF16, DType::I64,
+        DType::I32,  DType::I16,  DType::I8,   DType::U8,   DType::Bool,
+        DType::U16,  DType::U32,  DType::U64,  DType::Q4_0, DType::Q4_1,
+        DType::Q5_0, DType::Q5_1, DType::Q8_0, DType::Q4_K, DType::Q5_K,
+        DType::Q6_K})
     EXPECT_EQ(parseDType(name(type)), type);
   EXPECT_EQ(parseDType("f8"), std::nullopt);
 }
@@ -34,8 +35,8 @@ TEST(DType, HalfRoundTripsEveryFiniteValue) {
 }
 
 TEST(DType, HalfRoundsToNearestEven) {
-  EXPECT_EQ(floatToHalf(1.0f + 0x1p-11f), 0x3c00);          // tie, to even
-  EXPECT_EQ(floatToHalf(1.0f + 3 * 0x1p-11f), 0x3c02);      // tie, to even
+  EXPECT_EQ(floatToHalf(1.0f + 0x1p-11f), 0x3c00);     // tie, to even
+  EXPECT_EQ(floatToHalf(1.0f + 3 * 0x1p-11f), 0x3c02); // tie, to even
   EXPECT_EQ(floatToHalf(1.0f + 0x1p-11f + 0x1p-20f), 0x3c01);
   EXPECT_EQ(floatToHalf(65504.0f), 0x7bff);
   EXPECT_EQ(floatToHalf(65520.0f), 0x7c00); // rounds past the largest

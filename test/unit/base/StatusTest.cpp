@@ -31,8 +31,7 @@ TEST(Status, PrintsWhatIsKnown) {
 }
 
 TEST(Status, ContextComesFirst) {
-  EXPECT_EQ(failing().withContext("a.gguf").message(),
-            "a.gguf: no such file");
+  EXPECT_EQ(failing().withContext("a.gguf").message(), "a.gguf: no such file");
   EXPECT_TRUE(Status().withContext("a").ok());
 }
 
