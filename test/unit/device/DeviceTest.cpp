@@ -1,0 +1,44 @@
+#include "DeviceConformance.h"
+
+using namespace tandem;
+
+namespace tandem {
+namespace {
+
+std::unique_ptr<Device> makeCpu() { return createCpuDevice(2); }
+std::unique_ptr<Device> makeChaos() { return createChaosDevice(2, 1); }
+std::unique_ptr<Device> makeOtherChaos() { return createChaosDevice(2, 977); }
+
+INSTANTIATE_TEST_SUITE_P(Cpu, DeviceConformance,
+                         testing::Values(DeviceFactory(makeCpu)));
+INSTANTIATE_TEST_SUITE_P(Chaos, DeviceConformance,
+                         testing::Values(DeviceFactory(makeChaos),
+                                         DeviceFactory(makeOtherChaos)));
+
+TEST(CpuDevice, RunsStream0OnTheCallingThread) {
+  std::unique_ptr<Device> device = makeCpu();
+  ASSERT_TRUE(device->prepare(2, 1).ok());
+  std::thread::id ran;
+  HostWork work = [&ran] {
+    ran = std::this_thread::get_id();
+    return Status();
+  };
+  device->enqueue(0, work);
+  EXPECT_EQ(ran, std::this_thread::get_id()); // before synchronize
+  device->enqueue(1, work);
+  ASSERT_TRUE(device->synchronize().ok());
+  EXPECT_NE(ran, std::this_thread::get_id());
+}
+
+TEST(CpuDevice, LeavesDiscardedMemoryAlone) {
+  std::unique_ptr<Device> device = makeCpu();
+  ASSERT_TRUE(device->prepare(1, 0).ok());
+  Result<std::byte *> memory = device->allocate(64);
+  ASSERT_TRUE(memory.ok());
+  device->discard(0, *memory, 64);
+  ASSERT_TRUE(device->synchronize().ok());
+  EXPECT_EQ((*memory)[0], std::byte(0));
+}
+
+} // namespace
+} // namespace tandem
