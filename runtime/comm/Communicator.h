@@ -17,11 +17,13 @@
 //     broadcast      from the rank at position `root`, in place
 //
 // Order: matching is by (group, channel, sequence number), never by arrival.
-// A channel is a stream's number; all ranks of a group issue the same calls
-// in the same order on a channel. allReduce is reduceScatter in pieces of
-// ceil(count / n) and then allGather, whatever carries it, so that `local`
-// and `mpi` agree to the bit. Sums of F16 and BF16 are formed in float and
-// rounded once; F32 in float; integers exactly.
+// A channel is a stream's number below `maxChannels`; all ranks of a group
+// issue the same calls in the same order on a channel, and one thread at a
+// time uses a channel. Calls that do not agree in operation, bytes, type,
+// kind or root end the world with a Status that shows both. allReduce is
+// reduceScatter in pieces of ceil(count / n) and then allGather, whatever
+// carries it, so that `local` and `mpi` agree to the bit. Sums of F16 and BF16
+// are formed in float and rounded once; F32 in float; integers exactly.
 //
 // `in` and `out` may be the same address where the sizes agree (allReduce,
 // broadcast); otherwise they do not overlap. Workspace: see
@@ -71,10 +73,15 @@ public:
 
   /// The group of `members` (global ranks in order; this rank is one). Made
   /// before the first step; every member makes it with the same list, in any
-  /// order relative to other groups. Owned by the communicator.
+  /// order relative to other groups. The same list gives the same group.
+  /// Refused where it is empty, repeats a rank or leaves this one out. Owned
+  /// by the communicator.
   virtual Result<Group *> group(const std::vector<int64_t> &members) = 0;
 
-  /// Workspace that allReduce of `count` elements may use.
+  static constexpr int maxChannels = 16;
+
+  /// Workspace that allReduce of `count` elements may use: every rank's part
+  /// of one piece. That of reduceScatter is the same with ranks * count.
   static int64_t allReduceWorkspaceBytes(DType dtype, int64_t count,
                                          int64_t ranks);
 
@@ -88,6 +95,9 @@ public:
                            int64_t bytes) = 0;
   virtual Status allToAll(Group &group, int channel, const void *in, void *out,
                           int64_t bytes) = 0;
+  /// Every rank of the group calls it. -1 stands for nobody: without a
+  /// destination `in` is not read, without a source `out` is filled with
+  /// zeros.
   virtual Status permute(Group &group, int channel, const void *in,
                          int64_t toPosition, void *out, int64_t fromPosition,
                          int64_t bytes) = 0;
