@@ -96,6 +96,11 @@ RuleBuilder &RuleBuilder::linear(size_t operand) {
 RuleBuilder &RuleBuilder::allLinear() {
   for (FactorMapping &operand : rule.operands)
     operand.linear = true;
+  return additive();
+}
+
+RuleBuilder &RuleBuilder::additive() {
+  rule.additive = true;
   return *this;
 }
 

@@ -18,7 +18,11 @@
 //
 // `linear` says that the op is linear in that operand while the others stay
 // fixed: an unreduced operand then gives an unreduced result and its
-// reduction can wait.
+// reduction can wait. With several linear operands it matters which way:
+//   a product (einsum)           unreduced over different axes each; the
+//                                result over all of them
+//   a sum (`additive`; select,   unreduced over the same axes all; a term
+//   concat, update_slice too)    that is already reduced would count twice
 //
 //===----------------------------------------------------------------------===//
 
@@ -66,10 +70,12 @@ struct ShardingRule {
   std::vector<Factor> factors;
   std::vector<FactorMapping> operands;
   std::vector<FactorMapping> results;
+  /// Linear in all linear operands taken together; see the file's comment.
+  bool additive = false;
 
   bool operator==(const ShardingRule &other) const {
     return factors == other.factors && operands == other.operands &&
-           results == other.results;
+           results == other.results && additive == other.additive;
   }
   /// `([i, j], [j, k]) -> ([i, k]) {i=4, j=8 reduction, k=2}`
   std::string toString() const;
@@ -89,7 +95,10 @@ public:
   RuleBuilder &kind(char letter, FactorKind kind,
                     ReductionKind reduction = ReductionKind::Sum);
   RuleBuilder &linear(size_t operand);
+  /// Linear in all operands taken together, as a sum is.
   RuleBuilder &allLinear();
+  /// Linear in the operands named by `linear` taken together.
+  RuleBuilder &additive();
   ShardingRule build(const std::vector<std::vector<int64_t>> &operandShapes,
                      const std::vector<std::vector<int64_t>> &resultShapes);
 
