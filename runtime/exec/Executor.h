@@ -1,0 +1,110 @@
+//===- Executor.h - Runs a plan as one rank ---------------------*- C++ -*-===//
+//
+// What it is: one rank of one plan on one Device and one Communicator.
+//
+//   TANDEM_ASSIGN(auto executor, Executor::create(plan, rank, *device, *comm));
+//   fill executor->parameter(i)->data ... executor->input(e, 0)->data
+//   TANDEM_TRY(executor->run(e));
+//   read executor->output(e, 0)->data
+//
+// `create` does all that can be done once: it allocates the rank's one arena
+//
+//   [ parameters and states, where the plan puts them | scratch ]
+//
+// makes every group, and prepares each instruction of each entry with this
+// rank's addresses and valid extents. `run` then only enqueues: it allocates
+// nothing and knows neither kernel nor collective. Which device or
+// communicator serves it makes no difference here.
+//
+// Failure: an instruction that fails ends the world (Communicator::abort), so
+// that no rank waits for this one; the Status names rank, step, instruction
+// and location. Afterwards every `run` returns it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TANDEM_RUNTIME_EXEC_EXECUTOR_H
+#define TANDEM_RUNTIME_EXEC_EXECUTOR_H
+
+#include "runtime/comm/Communicator.h"
+#include "runtime/device/Device.h"
+#include "runtime/exec/FaultPoint.h"
+#include "runtime/exec/RankLayout.h"
+#include "runtime/plan/Plan.h"
+
+#include <memory>
+#include <optional>
+
+namespace tandem {
+
+class Executor {
+public:
+  /// Prepares `rank` of `plan`. Plan, device and communicator outlive it.
+  static Result<std::unique_ptr<Executor>> create(const Plan &plan,
+                                                  int64_t rank, Device &device,
+                                                  Communicator &communicator);
+  ~Executor();
+  Executor(const Executor &) = delete;
+  Executor &operator=(const Executor &) = delete;
+
+  int64_t rank() const { return layout_.rank; }
+  uint32_t stage() const { return stage_; }
+  const RankLayout &layout() const { return layout_; }
+
+  /// This rank's piece of parameter `index`, zero-filled at first; nothing
+  /// where its stage does not hold it.
+  std::optional<TensorArg> parameter(uint32_t index) const;
+  std::optional<TensorArg> state(uint32_t index) const;
+  /// Its piece of input `port` of `entry`; nothing where its stage has none.
+  /// What is written there holds for the next `run` of that entry only.
+  std::optional<TensorArg> input(uint32_t entry, uint32_t port) const;
+  /// Its piece of an output, good until the next `run` of any entry.
+  std::optional<TensorArg> output(uint32_t entry, uint32_t port) const;
+  /// Makes all states zeros again.
+  void clearStates();
+
+  /// Runs one entry and returns when all streams are idle.
+  Status run(uint32_t entry);
+
+  /// Where a rank is, as another thread may ask while it runs. `count` grows
+  /// with every instruction that starts; `launch` tells a kernel from a wait
+  /// for peers, which has a deadline of its own. Strings live as long as the
+  /// executor.
+  struct Sighting {
+    uint64_t count = 0;
+    bool running = false;
+    bool launch = false;
+    Activity activity;
+  };
+  Sighting sighting() const;
+
+private:
+  struct Step;
+  struct StreamView;
+  class Preparer;
+
+  Executor(const Plan &plan, int64_t rank, Device &device,
+           Communicator &communicator);
+  Status prepareStreams();
+  Status allocate();
+  std::byte *address(const fb::Value &value) const;
+  std::optional<TensorArg> port(const fb::Port &port, uint32_t entry) const;
+  Status execute(Step &step);
+  Status fail(const Step &step, Status status);
+
+  const Plan &plan;
+  Device &device;
+  Communicator &comm;
+  RankLayout layout_;
+  uint32_t stage_ = 0;
+  FaultPoint fault;
+  std::byte *arena = nullptr;
+  int64_t scratch = 0; ///< Where the scratch part begins.
+  std::vector<std::vector<std::unique_ptr<Step>>> entries;
+  std::vector<std::unique_ptr<StreamView>> streams;
+  std::atomic<bool> running{false};
+  int64_t stepNumber = -1;
+};
+
+} // namespace tandem
+
+#endif // TANDEM_RUNTIME_EXEC_EXECUTOR_H
