@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cctype>
+#include <charconv>
 #include <numeric>
 
 namespace tandem {
@@ -21,17 +23,20 @@ std::vector<std::string> splitList(std::string_view text) {
   }
 }
 
+constexpr std::string_view kLetters =
+    "ijklmnopqrstuvwxyzabcdefghABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+/// `i`, `j`, ..., then `{52}`, `{53}`, ...
 std::string letterOf(size_t factor) {
-  static const char letters[] =
-      "ijklmnopqrstuvwxyzabcdefghABCDEFGHIJKLMNOPQRSTUVWXYZ";
-  return factor < sizeof letters - 1 ? std::string(1, letters[factor])
-                                     : "z_" + std::to_string(factor);
+  return factor < kLetters.size() ? std::string(1, kLetters[factor])
+                                  : "{" + std::to_string(factor) + "}";
 }
 
-std::string toText(const std::vector<FactorMapping> &tensors) {
+std::string toText(const std::vector<FactorMapping> &tensors, bool additive) {
   std::string text = "(";
   for (size_t t = 0; t < tensors.size(); ++t) {
-    text += t ? ", [" : "[";
+    text += t ? ", " : "";
+    text += !tensors[t].linear ? "[" : additive ? "+[" : "*[";
     for (size_t d = 0; d < tensors[t].dims.size(); ++d) {
       text += d ? ", " : "";
       for (int32_t factor : tensors[t].dims[d])
@@ -44,17 +49,156 @@ std::string toText(const std::vector<FactorMapping> &tensors) {
   return text + ")";
 }
 
+struct KindRow {
+  std::string_view text;
+  FactorKind kind;
+  ReductionKind reduction;
+};
+constexpr KindRow kindRows[] = {
+    {" reduction", FactorKind::Reduction, ReductionKind::Sum},
+    {" max_reduction", FactorKind::Reduction, ReductionKind::Max},
+    {" min_reduction", FactorKind::Reduction, ReductionKind::Min},
+    {" selection", FactorKind::Selection, ReductionKind::Sum},
+    {" must_replicate", FactorKind::MustReplicate, ReductionKind::Sum},
+    {"", FactorKind::PassThrough, ReductionKind::Sum},
+};
+
+std::string_view kindText(const Factor &factor) {
+  for (const KindRow &row : kindRows)
+    if (row.kind == factor.kind && (row.kind != FactorKind::Reduction ||
+                                    row.reduction == factor.reduction))
+      return row.text;
+  return "";
+}
+
+/// Reads what ShardingRule::toString prints.
+class RuleReader {
+public:
+  explicit RuleReader(std::string_view text) : text(text) {}
+
+  Result<ShardingRule> rule() {
+    ShardingRule rule;
+    TANDEM_TRY(tensors(rule.operands));
+    TANDEM_TRY(expect(" -> "));
+    TANDEM_TRY(tensors(rule.results));
+    rule.additive = additive;
+    TANDEM_TRY(expect(" {"));
+    while (!accept("}")) {
+      if (!rule.factors.empty())
+        TANDEM_TRY(expect(", "));
+      int32_t index;
+      TANDEM_TRY(factor(index));
+      if (index != static_cast<int32_t>(rule.factors.size()))
+        return error("factors are not in order");
+      TANDEM_TRY(expect("="));
+      Factor next;
+      TANDEM_TRY(number(next.size));
+      for (const KindRow &row : kindRows)
+        if (accept(row.text)) {
+          next.kind = row.kind;
+          next.reduction = row.reduction;
+          break;
+        }
+      rule.factors.push_back(next);
+    }
+    return checked(std::move(rule));
+  }
+
+private:
+  Result<ShardingRule> checked(ShardingRule rule) const {
+    for (const auto *list : {&rule.operands, &rule.results})
+      for (const FactorMapping &tensor : *list)
+        for (const auto &dim : tensor.dims)
+          for (int32_t index : dim)
+            if (index >= static_cast<int32_t>(rule.factors.size()))
+              return error("a dimension has an unknown factor");
+    return rule;
+  }
+
+  Status tensors(std::vector<FactorMapping> &list) {
+    TANDEM_TRY(expect("("));
+    while (!accept(")")) {
+      if (!list.empty())
+        TANDEM_TRY(expect(", "));
+      FactorMapping tensor;
+      bool sums = accept("+");
+      additive |= sums;
+      tensor.linear = sums || accept("*");
+      TANDEM_TRY(expect("["));
+      while (!accept("]")) {
+        if (!tensor.dims.empty())
+          TANDEM_TRY(expect(", "));
+        std::vector<int32_t> dim;
+        if (!accept("1"))
+          while (at < text.size() && text[at] != ',' && text[at] != ']')
+            TANDEM_TRY(factor(dim.emplace_back()));
+        tensor.dims.push_back(std::move(dim));
+      }
+      list.push_back(std::move(tensor));
+    }
+    return Status();
+  }
+
+  Status factor(int32_t &index) {
+    if (accept("{")) {
+      int64_t value = 0;
+      TANDEM_TRY(number(value));
+      index = static_cast<int32_t>(std::min<int64_t>(value, INT32_MAX));
+      return expect("}");
+    }
+    size_t letter =
+        at < text.size() ? kLetters.find(text[at]) : std::string_view::npos;
+    if (letter == std::string_view::npos)
+      return error("expected a factor");
+    ++at;
+    index = static_cast<int32_t>(letter);
+    return Status();
+  }
+
+  Status number(int64_t &value) {
+    auto [end, failed] =
+        std::from_chars(text.data() + at, text.data() + text.size(), value);
+    if (failed != std::errc() || value < 0)
+      return error("expected a number");
+    at = end - text.data();
+    return Status();
+  }
+
+  bool accept(std::string_view word) {
+    if (text.substr(at, word.size()) != word)
+      return false;
+    at += word.size();
+    return true;
+  }
+  Status expect(std::string_view word) {
+    return accept(word) ? Status()
+                        : error("expected '" + std::string(word) + "'");
+  }
+  Status error(const std::string &what) const {
+    return Status::refused("rule '" + std::string(text) + "': " + what +
+                           " at column " + std::to_string(at + 1));
+  }
+
+  std::string_view text;
+  size_t at = 0;
+  bool additive = false;
+};
+
 } // namespace
 
 std::string ShardingRule::toString() const {
-  static const char *const kinds[] = {"", " reduction", " selection",
-                                      " must_replicate"};
-  std::string text = toText(operands) + " -> " + toText(results) + " {";
-  for (size_t f = 0; f < factors.size(); ++f)
-    text += (f ? ", " : "") + letterOf(f) + "=" +
-            std::to_string(factors[f].size) +
-            kinds[static_cast<int>(factors[f].kind)];
+  std::string text =
+      toText(operands, additive) + " -> " + toText(results, false) + " {";
+  for (size_t f = 0; f < factors.size(); ++f) {
+    text += (f ? ", " : "") + letterOf(f) + "=";
+    text += std::to_string(factors[f].size);
+    text += kindText(factors[f]);
+  }
   return text + "}";
+}
+
+Result<ShardingRule> ShardingRule::parse(std::string_view text) {
+  return RuleReader(text).rule();
 }
 
 RuleBuilder::RuleBuilder(std::string_view equation) {

@@ -77,8 +77,11 @@ struct ShardingRule {
     return factors == other.factors && operands == other.operands &&
            results == other.results && additive == other.additive;
   }
-  /// `([i, j], [j, k]) -> ([i, k]) {i=4, j=8 reduction, k=2}`
+  /// `(*[i, j], *[j, k]) -> ([i, k]) {i=4, j=8 reduction, k=2}`; a star marks
+  /// an operand in which the op is linear, a plus one of an additive rule.
   std::string toString() const;
+  /// Reads what toString() prints.
+  static Result<ShardingRule> parse(std::string_view text);
 };
 
 /// Builds rules by naming dimensions with letters, as an einsum does:

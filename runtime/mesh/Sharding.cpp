@@ -48,6 +48,18 @@ bool isPadded(int64_t size, const AxisList &axes) {
   return capacityOf(size, axes) * sizeOf(axes) != size;
 }
 
+bool sameSplit(int64_t size, const AxisList &a, const AxisList &b) {
+  if (a == b)
+    return true;
+  if (merged(a) != merged(b))
+    return false;
+  // What both spell alike in front may be uneven, what follows may not.
+  size_t same = 0;
+  while (same < std::min(a.size(), b.size()) && a[same] == b[same])
+    size = capacityOf(size, {a[same++]});
+  return size % sizeOf(AxisList(a.begin() + same, a.end())) == 0;
+}
+
 std::vector<int64_t> localShape(const std::vector<int64_t> &shape,
                                 const Sharding &sharding) {
   std::vector<int64_t> local = shape;

@@ -56,8 +56,9 @@ struct Sharding {
            unreduced == other.unreduced;
   }
   bool operator!=(const Sharding &other) const { return !(*this == other); }
-  /// Whether ranks hold the same bytes: splits and unreduced axes agree;
-  /// openness, priorities and replicated axes do not matter.
+  /// Whether ranks hold the same bytes of a tensor that splits evenly: splits
+  /// and unreduced axes agree, however parts of an axis are spelled; openness,
+  /// priorities and replicated axes do not matter. See also sameSplit.
   bool sameLayout(const Sharding &other) const;
   /// Whether nothing is split and nothing unreduced.
   bool isReplicated() const;
@@ -77,6 +78,11 @@ Extent extentOf(int64_t size, const AxisList &axes, const Mesh &mesh,
                 int64_t rank);
 /// Whether some rank holds less than the capacity.
 bool isPadded(int64_t size, const AxisList &axes);
+/// Whether both lists give every rank the same piece of a dimension of `size`.
+/// Parts of one axis that follow each other are the whole axis only where the
+/// split is even: 10 over ("tp":(1)2, "tp":(2)2) is 3 2 3 2, over "tp" of size
+/// 4 it is 3 3 3 1.
+bool sameSplit(int64_t size, const AxisList &a, const AxisList &b);
 /// The local (capacity) shape of a tensor.
 std::vector<int64_t> localShape(const std::vector<int64_t> &shape,
                                 const Sharding &sharding);

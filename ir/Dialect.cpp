@@ -1,0 +1,191 @@
+#include "ir/Dialect.h"
+
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+#include <cstring>
+
+using namespace mlir;
+using namespace tandem;
+
+#include "ir/Dialect.cpp.inc"
+#include "ir/Interfaces.cpp.inc"
+#define GET_OP_CLASSES
+#include "ir/Ops.cpp.inc"
+
+namespace tandem {
+
+void TandemDialect::initialize() {
+  registerAttributes();
+  registerTypes();
+  addOperations<
+#define GET_OP_LIST
+#include "ir/Ops.cpp.inc"
+      >();
+}
+
+namespace {
+
+LogicalResult verifyShardings(Operation *op, ArrayAttr shardings) {
+  if (!shardings || shardings.size() != op->getNumResults())
+    return op->emitOpError()
+           << "attribute 'tandem.shardings': expected one sharding for each "
+              "result";
+  for (auto [attr, result] : llvm::zip_equal(shardings, op->getResults())) {
+    auto sharding = dyn_cast<ShardingAttr>(attr);
+    if (!sharding)
+      return op->emitOpError()
+             << "attribute 'tandem.shardings': expected shardings, got "
+             << attr;
+    if (failed(sharding.verifyFor(op, result.getType(),
+                                  "attribute 'tandem.shardings'")))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult verifyView(Operation *op, Attribute attr, Type type,
+                         StringRef what) {
+  auto view = dyn_cast<ViewAttr>(attr);
+  if (!view)
+    return op->emitOpError() << what << ": expected a view, got " << attr;
+  SmallVector<int64_t> shape = globalShape(type);
+  std::optional<SmallVector<int64_t>> viewed = view.getShape(shape);
+  if (!viewed || *viewed != shape)
+    return op->emitOpError()
+           << what << ": the view has shape [" << (viewed ? *viewed : shape)
+           << "], the tensor has [" << shape << "]";
+  return success();
+}
+
+} // namespace
+
+LogicalResult TandemDialect::verifyOperationAttribute(Operation *op,
+                                                      NamedAttribute attr) {
+  if (attr.getName() == kShardings)
+    return verifyShardings(op, dyn_cast<ArrayAttr>(attr.getValue()));
+  if (attr.getName() == kLayer || attr.getName() == kStage)
+    if (!isa<IntegerAttr>(attr.getValue()))
+      return op->emitOpError()
+             << "attribute '" << attr.getName().getValue()
+             << "': expected an integer, got " << attr.getValue();
+  return success();
+}
+
+LogicalResult TandemDialect::verifyRegionArgAttribute(Operation *op,
+                                                      unsigned region,
+                                                      unsigned index,
+                                                      NamedAttribute attr) {
+  Type type = op->getRegion(region).getArgument(index).getType();
+  std::string what =
+      ("argument " + Twine(index) + " '" + attr.getName().getValue() + "'")
+          .str();
+  if (auto sharding = dyn_cast<ShardingAttr>(attr.getValue()))
+    return sharding.verifyFor(op, type, what);
+  if (attr.getName() == kParameter)
+    return verifyView(op, attr.getValue(), type, what);
+  if (attr.getName() == kAliases) {
+    auto results = cast<FunctionOpInterface>(op).getNumResults();
+    auto number = dyn_cast<IntegerAttr>(attr.getValue());
+    if (!number || number.getInt() < 0 || number.getInt() >= results)
+      return op->emitOpError() << what << ": expected a result below "
+                               << results << ", got " << attr.getValue();
+  }
+  return success();
+}
+
+LogicalResult TandemDialect::verifyRegionResultAttribute(Operation *op,
+                                                         unsigned,
+                                                         unsigned index,
+                                                         NamedAttribute attr) {
+  if (auto sharding = dyn_cast<ShardingAttr>(attr.getValue()))
+    return sharding.verifyFor(
+        op, cast<FunctionOpInterface>(op).getResultTypes()[index],
+        ("result " + Twine(index) + " '" + attr.getName().getValue() + "'")
+            .str());
+  return success();
+}
+
+int64_t numberBits(double value) {
+  int64_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
+static MeshOp meshOpOf(Operation *op) {
+  while (op && !op->hasTrait<OpTrait::SymbolTable>())
+    op = op->getParentOp();
+  if (!op)
+    return {};
+  for (Operation &inner : op->getRegion(0).front())
+    if (auto mesh = dyn_cast<MeshOp>(inner))
+      return mesh;
+  return {};
+}
+
+Mesh meshOf(Operation *op) {
+  MeshOp mesh = meshOpOf(op);
+  return mesh ? mesh.getMesh().getValue() : Mesh();
+}
+
+FlatSymbolRefAttr meshNameOf(Operation *op) {
+  MeshOp mesh = meshOpOf(op);
+  return mesh ? FlatSymbolRefAttr::get(mesh.getSymNameAttr())
+              : FlatSymbolRefAttr();
+}
+
+SmallVector<int64_t> globalShape(Type type) {
+  if (LocalAttr local = localOf(type))
+    return SmallVector<int64_t>(local.getGlobalShape());
+  return SmallVector<int64_t>(cast<RankedTensorType>(type).getShape());
+}
+
+std::vector<int64_t> toVector(ArrayRef<int64_t> values) {
+  return std::vector<int64_t>(values.begin(), values.end());
+}
+
+LocalAttr localOf(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor ? dyn_cast_or_null<LocalAttr>(tensor.getEncoding())
+                : LocalAttr();
+}
+
+RankedTensorType localType(RankedTensorType type, ShardingAttr sharding,
+                           const Mesh &mesh, ReductionKind reduction) {
+  SmallVector<int64_t> shape = globalShape(type);
+  std::vector<int64_t> local =
+      localShape(toVector(shape), sharding.getValue(mesh));
+  auto encoding = LocalAttr::get(type.getContext(), shape, sharding, reduction);
+  return RankedTensorType::get(local, type.getElementType(), encoding);
+}
+
+std::optional<int64_t> layerOf(Operation *op) {
+  if (auto layer = op->getAttrOfType<IntegerAttr>(TandemDialect::kLayer))
+    return layer.getInt();
+  return std::nullopt;
+}
+
+AxisList kvAxes(const AxisList &axes, int64_t kv, int64_t group) {
+  auto ceilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
+  auto fullest = [&](int64_t a, int64_t b) {
+    int64_t heads = ceilDiv(kv, a);
+    return heads + heads * ceilDiv(group, b);
+  };
+  AxisList best, lead;
+  int64_t all = sizeOf(axes), fewest = fullest(1, all);
+  for (const AxisRef &axis : axes) {
+    for (int64_t part = 2; part <= axis.size; ++part) {
+      if (axis.size % part)
+        continue;
+      int64_t a = sizeOf(lead) * part;
+      if (int64_t heads = fullest(a, all / a); heads <= fewest) {
+        fewest = heads;
+        best = lead;
+        best.push_back({axis.name, axis.preSize, part});
+      }
+    }
+    lead.push_back(axis);
+  }
+  return best;
+}
+
+} // namespace tandem

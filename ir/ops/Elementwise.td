@@ -1,0 +1,170 @@
+//===- Elementwise.td - Lane by lane -----------------------*- tablegen -*-===//
+
+#ifndef TANDEM_IR_OPS_ELEMENTWISE_TD
+#define TANDEM_IR_OPS_ELEMENTWISE_TD
+
+include "ir/ops/Base.td"
+
+def Tandem_UnaryOp : Tandem_PassThroughOp<"unary", [AllTypesMatch<["input", "result"]>]> {
+  let summary = "an elementwise function of one operand";
+  let description = [{
+    ```mlir
+    %y = tandem.unary exp, %x : tensor<4x8xf32>
+    ```
+    Linear for `neg`. `not` wants `i1`, the others floats (`neg` and `abs`
+    also integers).
+
+    Constraints:
+    1. the element type suits the function.
+  }];
+  let arguments = (ins Tandem_UnaryKindAttr:$kind, Tandem_Tensor:$input);
+  let results = (outs Tandem_Tensor:$result);
+  let assemblyFormat = "$kind `,` $input attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tandem_BinaryOp : Tandem_PassThroughOp<"binary", [AllTypesMatch<["lhs", "rhs", "result"]>]> {
+  let summary = "an elementwise function of two operands of one type";
+  let description = [{
+    ```mlir
+    %z = tandem.binary mul, %x, %y : tensor<4x8xf32>
+    ```
+    Operands have one shape: broadcasts are explicit. `mul` is linear in each
+    operand while the other stays reduced, `sub` in both together, `div` in
+    the left. Sums are `tandem.sum`.
+
+    Constraints:
+    1. `and` and `or` take `i1`, the others numbers.
+  }];
+  let arguments = (ins Tandem_BinaryKindAttr:$kind, Tandem_Tensor:$lhs,
+                       Tandem_Tensor:$rhs);
+  let results = (outs Tandem_Tensor:$result);
+  let assemblyFormat = "$kind `,` $lhs `,` $rhs attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tandem_CompareOp : Tandem_PassThroughOp<"compare", [AllTypesMatch<["lhs", "rhs"]>]> {
+  let summary = "an elementwise comparison";
+  let description = [{
+    ```mlir
+    %m = tandem.compare lt, %x, %y : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+    ```
+    Constraints:
+    1. the result has the operands' shape.
+  }];
+  let arguments = (ins Tandem_CompareKindAttr:$kind, Tandem_Tensor:$lhs,
+                       Tandem_Tensor:$rhs);
+  let results = (outs Tandem_BoolTensor:$result);
+  let assemblyFormat = "$kind `,` $lhs `,` $rhs attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Tandem_SelectOp : Tandem_PassThroughOp<"select", [AllTypesMatch<["onTrue", "onFalse", "result"]>]> {
+  let summary = "lanes of one operand or the other";
+  let description = [{
+    ```mlir
+    %z = tandem.select %m, %x, %y : (tensor<4xi1>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    ```
+    Linear in both values together.
+
+    Constraints:
+    1. the condition has the result's shape.
+  }];
+  let arguments = (ins Tandem_BoolTensor:$condition, Tandem_Tensor:$onTrue,
+                       Tandem_Tensor:$onFalse);
+  let results = (outs Tandem_Tensor:$result);
+  let assemblyFormat = "$condition `,` $onTrue `,` $onFalse attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Tandem_CastOp : Tandem_PassThroughOp<"cast"> {
+  let summary = "the same values in another element type";
+  let description = [{
+    ```mlir
+    %y = tandem.cast %x : (tensor<4x8xf32>) -> tensor<4x8xbf16>
+    ```
+    To an integer it truncates toward zero. Folds when the types agree.
+
+    Constraints:
+    1. the result has the operand's shape.
+  }];
+  let arguments = (ins Tandem_Tensor:$input);
+  let results = (outs Tandem_Tensor:$result);
+  let assemblyFormat = "$input attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Tandem_SumOp : Tandem_PassThroughOp<"sum", [SameOperandsAndResultType]> {
+  let summary = "the sum of any number of tensors of one type";
+  let description = [{
+    ```mlir
+    %y = tandem.sum %a, %b, %c : tensor<4x8xf32>
+    ```
+    Added from left to right. A chain of adds is one `sum`, so that unreduced
+    terms can be added first and reduced once; a sum whose operand is a sum
+    with no other use is flattened, a sum of one operand folds to it.
+
+    Constraints:
+    1. there is at least one operand;
+    2. operands have the result's type.
+  }];
+  let arguments = (ins Variadic<Tandem_Tensor>:$inputs);
+  let results = (outs Tandem_Tensor:$result);
+  let assemblyFormat = "$inputs attr-dict `:` type($result)";
+  let builders = [OpBuilder<(ins "::mlir::ValueRange":$inputs), [{
+    build($_builder, $_state, inputs[0].getType(), inputs);
+  }]>];
+  let hasCustomAssemblyFormat = 0;
+  let hasVerifier = 1;
+  let hasFolder = 1;
+  let hasCanonicalizer = 1;
+}
+
+def Tandem_GeluOp : Tandem_PassThroughOp<"gelu", [AllTypesMatch<["input", "result"]>]> {
+  let summary = "Gaussian error linear unit";
+  let description = [{
+    ```mlir
+    %y = tandem.gelu %x {approximate = #tandem.gelu<tanh>} : tensor<4x8xf32>
+    ```
+    `none`: x/2 (1 + erf(x/sqrt 2)); `tanh`: x/2 (1 + tanh(sqrt(2/pi) (x +
+    0.044715 x^3))); `quick`: x sigmoid(1.702 x).
+  }];
+  let arguments = (ins Tandem_FloatTensor:$input,
+      DefaultValuedAttr<Tandem_GeluKindAttr, "::tandem::GeluKind::None">:$approximate);
+  let results = (outs Tandem_FloatTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($result)";
+}
+
+def Tandem_SiluOp : Tandem_PassThroughOp<"silu", [AllTypesMatch<["input", "result"]>]> {
+  let summary = "x sigmoid(x)";
+  let description = [{
+    ```mlir
+    %y = tandem.silu %x : tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins Tandem_FloatTensor:$input);
+  let results = (outs Tandem_FloatTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($result)";
+}
+
+def Tandem_ShardingConstraintOp : Tandem_PassThroughOp<"sharding_constraint", [AllTypesMatch<["input", "result"]>]> {
+  let summary = "the identity, where an activation is named and annotated";
+  let description = [{
+    ```mlir
+    %y = tandem.sharding_constraint %x {sharding = #tandem.sharding<@mesh, [{"dp"}, {} ]>} : tensor<4x8xf32>
+    %h = tandem.sharding_constraint %q {view = #tandem.view<"@heads"[2, 13, 48], heads(2, 2, 2, 12)>} : tensor<2x13x2x2x12xf32>
+    ```
+    Never folded: the partitioner removes it. Its sharding is never overridden
+    by cost. `view` gives the activation a name that annotations use, and how
+    the dimensions that people speak of become the tensor's.
+  }];
+  let arguments = (ins Tandem_Tensor:$input,
+                       OptionalAttr<Tandem_ShardingAttr>:$sharding,
+                       OptionalAttr<Tandem_ViewAttr>:$view);
+  let results = (outs Tandem_Tensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+#endif // TANDEM_IR_OPS_ELEMENTWISE_TD

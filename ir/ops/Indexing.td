@@ -1,0 +1,136 @@
+//===- Indexing.td - Rows chosen by values -----------------*- tablegen -*-===//
+
+#ifndef TANDEM_IR_OPS_INDEXING_TD
+#define TANDEM_IR_OPS_INDEXING_TD
+
+include "ir/ops/Base.td"
+
+def Tandem_EmbeddingOp : Tandem_TensorOp<"embedding"> {
+  let summary = "rows of a table by id";
+  let description = [{
+    ```mlir
+    %x = tandem.embedding %table, %ids : (tensor<101x48xf32>, tensor<2x13xi32>) -> tensor<2x13x48xf32>
+    ```
+    The vocabulary is a reduction factor: a rank that holds some rows gives
+    zeros for the others, and the result is unreduced. Linear in the table.
+
+    Constraints:
+    1. the table has two dimensions;
+    2. the result's shape is that of the ids and then the row's.
+  }];
+  let arguments = (ins Tandem_FloatTensor:$table, Tandem_IntTensor:$ids);
+  let results = (outs Tandem_FloatTensor:$result);
+  let assemblyFormat = "$table `,` $ids attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Tandem_GatherOp : Tandem_TensorOp<"gather"> {
+  let summary = "elements of a dimension by index";
+  let description = [{
+    ```mlir
+    %y = tandem.gather %x, %i {dim = 1 : i64, batch_dims = 1 : i64} : (tensor<2x13x48xf32>, tensor<2xi32>) -> tensor<2x48xf32>
+    ```
+    result[batch, indices' own dimensions, rest] = input[batch, index, rest]:
+    the indices' first `batch_dims` dimensions are the input's, and `dim` is
+    the one behind them. The gathered dimension is a reduction factor: a rank
+    gives zeros for what it does not hold. Linear in the input.
+
+    Constraints:
+    1. `dim` equals `batch_dims`, both in range;
+    2. batch sizes agree;
+    3. the result has the batch, index and remaining dimensions.
+  }];
+  let arguments = (ins Tandem_Tensor:$input, Tandem_IntTensor:$indices,
+                       I64Attr:$dim, I64Attr:$batch_dims);
+  let results = (outs Tandem_Tensor:$result);
+  let assemblyFormat = "$input `,` $indices attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Tandem_ScatterAddOp : Tandem_TensorOp<"scatter_add", [AllTypesMatch<["base", "result"]>]> {
+  let summary = "add rows to a tensor at indices";
+  let description = [{
+    ```mlir
+    %y = tandem.scatter_add %base, %i, %rows {dim = 0 : i64, batch_dims = 0 : i64} : (tensor<101x48xf32>, tensor<2x13xi32>, tensor<2x13x48xf32>) -> tensor<101x48xf32>
+    ```
+    The transpose of `gather`: rows that go to one place are added in
+    row-major order of the indices, onto the base.
+
+    Constraints:
+    1. `gather` of the result with these attributes has the rows' shape.
+  }];
+  let arguments = (ins Tandem_Tensor:$base, Tandem_IntTensor:$indices,
+                       Tandem_Tensor:$rows, I64Attr:$dim, I64Attr:$batch_dims);
+  let results = (outs Tandem_Tensor:$result);
+  let assemblyFormat = "$base `,` $indices `,` $rows attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Tandem_UpdateSliceOp : Tandem_TensorOp<"update_slice", [AllTypesMatch<["base", "result"]>]> {
+  let summary = "write rows into a cache at each batch row's position";
+  let description = [{
+    ```mlir
+    %c = tandem.update_slice %cache, %rows, %positions, %lengths : (tensor<2x32x3x10xf32>, tensor<2x4x3x10xf32>, tensor<2xi32>, tensor<2xi32>) -> tensor<2x32x3x10xf32>
+    ```
+    Row i of batch row b goes to positions[b] + i along dimension 1 when
+    i < lengths[b] and the place exists; nothing is clamped.
+
+    Constraints:
+    1. base and rows have at least two dimensions and differ at most in the
+       second;
+    2. positions and lengths have one entry a batch row.
+  }];
+  let arguments = (ins Tandem_Tensor:$base, Tandem_Tensor:$rows,
+                       Tandem_IntTensor:$positions, Tandem_IntTensor:$lengths);
+  let results = (outs Tandem_Tensor:$result);
+  let assemblyFormat = "$base `,` $rows `,` $positions `,` $lengths attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Tandem_TopKOp : Tandem_TensorOp<"top_k"> {
+  let summary = "the largest values of the last dimension, and where they are";
+  let description = [{
+    ```mlir
+    %v, %i = tandem.top_k %logits : (tensor<2x101xf32>) -> (tensor<2x1xf32>, tensor<2x1xi32>)
+    %w, %j = tandem.top_k %v2 payload %i2 : (tensor<2x8xf32>, tensor<2x8xi32>) -> (tensor<2x1xf32>, tensor<2x1xi32>)
+    ```
+    Descending; ties go to the lower index. With a payload the second result
+    holds payload entries in place of indices, and ties go to the lower of
+    them: so candidates of several ranks are merged. The last dimension is a
+    selection factor: split over n ranks, each gives its own k candidates.
+
+    Constraints:
+    1. results have the operand's leading dimensions and k as the last;
+    2. k is at most the last dimension's size;
+    3. a payload has the values' shape.
+  }];
+  let arguments = (ins Tandem_FloatTensor:$input, Optional<Tandem_IntTensor>:$payload);
+  let results = (outs Tandem_FloatTensor:$values, Tandem_IntTensor:$indices);
+  let assemblyFormat = "$input (`payload` $payload^)? attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Tandem_SampleOp : Tandem_TensorOp<"sample"> {
+  let summary = "draw the next id from logits";
+  let description = [{
+    ```mlir
+    %id = tandem.sample %logits, %temperature, %top_k, %top_p, %seed, %position : (tensor<2x101xf32>, tensor<2xf32>, tensor<2xi32>, tensor<2xf32>, tensor<2xi64>, tensor<2xi32>) -> tensor<2xi32>
+    ```
+    For each row: temperature 0 takes the largest (ties to the lower id);
+    otherwise softmax(logits / temperature) over the `top_k` largest (0: all),
+    of these the smallest leading set whose mass reaches `top_p`, and from it
+    one draw by a Philox4x32-10 number keyed by seed, row and position, so
+    that layout, batch and threads change nothing.
+
+    Constraints:
+    1. logits have a row for each entry of the other operands and the result.
+  }];
+  let arguments = (ins Tandem_FloatTensor:$logits, Tandem_FloatTensor:$temperature,
+      Tandem_IntTensor:$top_k, Tandem_FloatTensor:$top_p, Tandem_IntTensor:$seed,
+      Tandem_IntTensor:$positions);
+  let results = (outs Tandem_IntTensor:$result);
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+#endif // TANDEM_IR_OPS_INDEXING_TD

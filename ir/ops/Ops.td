@@ -1,0 +1,13 @@
+//===- Ops.td - All operations of the dialect --------------*- tablegen -*-===//
+
+#ifndef TANDEM_IR_OPS_OPS_TD
+#define TANDEM_IR_OPS_OPS_TD
+
+include "ir/ops/Contraction.td"
+include "ir/ops/Elementwise.td"
+include "ir/ops/Indexing.td"
+include "ir/ops/Shape.td"
+include "ir/ops/Structure.td"
+include "ir/ops/Transformer.td"
+
+#endif // TANDEM_IR_OPS_OPS_TD

@@ -1,0 +1,44 @@
+//===- Shapes.h - What verifiers and rules say of shapes --------*- C++ -*-===//
+//
+// Operations are verified over *global* shapes, in every phase; that a local
+// tensor has the capacity that its encoding implies is checked once, here.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TANDEM_IR_OPS_SHAPES_H
+#define TANDEM_IR_OPS_SHAPES_H
+
+#include "ir/Dialect.h"
+
+namespace tandem {
+
+/// The global shape of a value, by value (rules outlive types).
+std::vector<int64_t> shapeOf(mlir::Value value);
+std::vector<std::vector<int64_t>> shapesOf(mlir::ValueRange values);
+/// `[2, 5, 48]`
+std::string shapeText(llvm::ArrayRef<int64_t> shape);
+
+/// Whether every local operand and result of `op` has the shape and the axes
+/// that its encoding and the module's mesh imply.
+mlir::LogicalResult verifyLocalTypes(mlir::Operation *op);
+/// `what` has that global shape.
+mlir::LogicalResult expectShape(mlir::Operation *op, const llvm::Twine &what,
+                                mlir::Value value,
+                                llvm::ArrayRef<int64_t> expected);
+/// 0 <= value < limit, else "`what` is 5, expected 0 to 1".
+mlir::LogicalResult expectInRange(mlir::Operation *op, llvm::StringRef what,
+                                  int64_t value, int64_t limit);
+/// Elementwise types agree, else "`what` has element type i32, expected f32".
+mlir::LogicalResult expectElementType(mlir::Operation *op,
+                                      const llvm::Twine &what,
+                                      mlir::Value value, mlir::Type expected);
+
+/// A tensor whose dimension i is factor first + i.
+FactorMapping consecutiveFactors(size_t rank, int32_t first = 0);
+/// Every operand and result has the dimensions of the first result; all pass
+/// through.
+ShardingRule elementwiseRule(mlir::Operation *op);
+
+} // namespace tandem
+
+#endif // TANDEM_IR_OPS_SHAPES_H

@@ -1,0 +1,197 @@
+//===- Structure.td - Meshes, reshards and collectives -----*- tablegen -*-===//
+
+#ifndef TANDEM_IR_OPS_STRUCTURE_TD
+#define TANDEM_IR_OPS_STRUCTURE_TD
+
+include "ir/ops/Base.td"
+include "mlir/IR/SymbolInterfaces.td"
+
+def Tandem_MeshOp : Tandem_Op<"mesh", 15, [Symbol]> {
+  let summary = "the mesh that shardings of this module speak of";
+  let description = [{
+    ```mlir
+    tandem.mesh @mesh = <["pp"=2, "tp"=4]>
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, Tandem_MeshAttr:$mesh);
+  let assemblyFormat = "$sym_name `=` $mesh attr-dict";
+}
+
+def Tandem_ReshardOp : Tandem_Op<"reshard", 1, [Pure,
+    AllTypesMatch<["input", "result"]>,
+    DeclareOpInterfaceMethods<ReferenceOpInterface>]> {
+  let summary = "the same tensor, laid out otherwise";
+  let description = [{
+    ```mlir
+    %y = tandem.reshard %x {sharding = #tandem.sharding<@mesh, [{"tp"}, {} ]>, cause = "einsum"} : tensor<8x24xf32>
+    ```
+    Made by insert-reshards, turned into collectives by partition. `cause`
+    says which operation wants it so.
+  }];
+  let arguments = (ins Tandem_Tensor:$input, Tandem_ShardingAttr:$sharding,
+                       StrAttr:$cause);
+  let results = (outs Tandem_Tensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($result)";
+}
+
+/// A collective on local tensors: phases 2 and 3. Formed by named passes only.
+class Tandem_CollectiveOp<string opMnemonic, dag extraArguments,
+                          string extraFormat>
+    : Tandem_Op<opMnemonic, 6, [Pure]> {
+  let arguments = !con((ins Tandem_Tensor:$input, Tandem_AxesAttr:$axes),
+                       extraArguments, (ins StrAttr:$cause));
+  let results = (outs Tandem_Tensor:$result);
+  let assemblyFormat = "$input `over` $axes " # extraFormat #
+      " `cause` $cause attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Tandem_AllReduceOp : Tandem_CollectiveOp<"all_reduce", (ins), ""> {
+  let summary = "unreduced terms brought together on every rank of a group";
+  let description = [{
+    ```mlir
+    %y = tandem.all_reduce %x over <"tp"> cause "sum" : (...) -> ...
+    ```
+    Constraints:
+    1. the operand is unreduced over the axes, the result is not; nothing else
+       changes.
+  }];
+}
+def Tandem_AllGatherOp : Tandem_CollectiveOp<"all_gather", (ins I64Attr:$dim), "`dim` $dim"> {
+  let summary = "the pieces of a dimension put together on every rank of a group";
+  let description = [{
+    Constraints:
+    1. the axes are the minor-most of the operand's dimension `dim`, and the
+       result's dimension lacks them.
+  }];
+}
+def Tandem_ReduceScatterOp : Tandem_CollectiveOp<"reduce_scatter", (ins I64Attr:$dim), "`dim` $dim"> {
+  let summary = "unreduced terms summed, each rank of a group keeping its piece";
+  let description = [{
+    Constraints:
+    1. the operand is unreduced over the axes; the result's dimension `dim` has
+       them as its minor-most.
+  }];
+}
+def Tandem_AllToAllOp : Tandem_CollectiveOp<"all_to_all", (ins I64Attr:$from_dim, I64Attr:$dim), "`from` $from_dim `to` $dim"> {
+  let summary = "axes moved from one dimension to another";
+  let description = [{
+    Constraints:
+    1. the axes are the minor-most of the operand's dimension `from_dim` and of
+       the result's dimension `dim`.
+  }];
+}
+def Tandem_AllSliceOp : Tandem_CollectiveOp<"all_slice", (ins I64Attr:$dim), "`dim` $dim"> {
+  let summary = "each rank of a group keeps its piece of a dimension";
+  let description = [{
+    Moves nothing between ranks.
+
+    Constraints:
+    1. the result's dimension `dim` has the axes as its minor-most and the
+       operand's lacks them.
+  }];
+}
+def Tandem_PermuteOp : Tandem_CollectiveOp<"permute", (ins), ""> {
+  let summary = "every rank receives its piece from the rank that holds it";
+  let description = [{
+    Between two layouts with equal local shapes, such as a dimension split by
+    ("x", "y") and one split by ("y", "x"). `axes` are those over which ranks
+    exchange.
+
+    Constraints:
+    1. local shapes and unreduced axes agree;
+    2. each dimension is split by as many ranks as before.
+  }];
+}
+def Tandem_BroadcastOp : Tandem_CollectiveOp<"broadcast", (ins I64Attr:$root), "`root` $root"> {
+  let summary = "the tensor of one rank of a group given to all";
+  let description = [{
+    Constraints:
+    1. types agree;
+    2. `root` is a position of the group.
+  }];
+}
+
+def Tandem_SendOp : Tandem_Op<"send", 4, []> {
+  let summary = "give a tensor to another stage";
+  let description = [{
+    ```mlir
+    tandem.send %x to 1 : tensor<2x5x48xf32>
+    ```
+    To the rank with `pp` coordinate `peer` and equal other coordinates.
+  }];
+  let arguments = (ins Tandem_Tensor:$input, I64Attr:$peer);
+  let assemblyFormat = "$input `to` $peer attr-dict `:` type($input)";
+}
+def Tandem_RecvOp : Tandem_Op<"recv", 4, []> {
+  let summary = "take a tensor from another stage";
+  let description = [{
+    ```mlir
+    %x = tandem.recv from 0 : tensor<2x5x48xf32>
+    ```
+  }];
+  let arguments = (ins I64Attr:$peer);
+  let results = (outs Tandem_Tensor:$result);
+  let assemblyFormat = "`from` $peer attr-dict `:` type($result)";
+}
+
+//===----------------------------------------------------------------------===//
+// Phase 4
+//===----------------------------------------------------------------------===//
+
+def Tandem_AllocOp : Tandem_Op<"alloc", 8> {
+  let summary = "a buffer in the rank's arena";
+  let description = [{
+    ```mlir
+    %b = tandem.alloc {offset = 4096 : i64} : !tandem.buffer<tensor<2x5x48xf32>>
+    ```
+    `offset` is set by place-buffers.
+  }];
+  let arguments = (ins OptionalAttr<I64Attr>:$offset);
+  let results = (outs Tandem_BufferType:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+
+def Tandem_LaunchOp : Tandem_Op<"launch", 8, [AttrSizedOperandSegments]> {
+  let summary = "run a kernel on buffers";
+  let description = [{
+    ```mlir
+    tandem.launch "rms_norm" ins(%x, %w : ...) outs(%y : ...) {numbers = array<i64: 1>, rule = #tandem.rule<"...">}
+    ```
+    `in_place` names the operand whose buffer the first output shares.
+  }];
+  let arguments = (ins StrAttr:$kernel, Variadic<Tandem_BufferType>:$inputs,
+      Variadic<Tandem_BufferType>:$outputs,
+      Variadic<Tandem_BufferType>:$workspace,
+      DenseI64ArrayAttr:$numbers, Tandem_RuleAttr:$rule);
+  let assemblyFormat = [{
+    $kernel `ins` `(` ($inputs^ `:` type($inputs))? `)` `outs` `(` $outputs `:` type($outputs) `)`
+    (`workspace` `(` $workspace^ `:` type($workspace) `)`)? attr-dict
+  }];
+}
+
+def Tandem_CommunicateOp : Tandem_Op<"communicate", 8, [AttrSizedOperandSegments]> {
+  let summary = "a collective, send or receive on buffers";
+  let description = [{
+    ```mlir
+    tandem.communicate "all_reduce" ins(%x : ...) outs(%y : ...) {axes = #tandem.axes<"tp">, cause = "sum"}
+    ```
+    `collective` is the name of the phase-2 operation; its attributes keep
+    their names. `target` is the peer of a send or recv, the root of a
+    broadcast.
+  }];
+  let arguments = (ins StrAttr:$collective, Variadic<Tandem_BufferType>:$inputs,
+      Variadic<Tandem_BufferType>:$outputs,
+      Variadic<Tandem_BufferType>:$workspace,
+      OptionalAttr<Tandem_AxesAttr>:$axes,
+      DefaultValuedAttr<I64Attr, "0">:$dim,
+      DefaultValuedAttr<I64Attr, "0">:$from_dim,
+      DefaultValuedAttr<I64Attr, "0">:$target,
+      DefaultValuedAttr<StrAttr, "\"\"">:$cause);
+  let assemblyFormat = [{
+    $collective `ins` `(` ($inputs^ `:` type($inputs))? `)` `outs` `(` ($outputs^ `:` type($outputs))? `)`
+    (`workspace` `(` $workspace^ `:` type($workspace) `)`)? attr-dict
+  }];
+}
+
+#endif // TANDEM_IR_OPS_STRUCTURE_TD
