@@ -86,7 +86,7 @@ public:
     while (!accept("}")) {
       if (!rule.factors.empty())
         TANDEM_TRY(expect(", "));
-      int32_t index;
+      int32_t index = 0;
       TANDEM_TRY(factor(index));
       if (index != static_cast<int32_t>(rule.factors.size()))
         return error("factors are not in order");
