@@ -102,13 +102,12 @@ uint32_t PlanBuilder::axisIndex(const std::string &axis) const {
 }
 
 uint32_t PlanBuilder::axisList(const AxisList &axes) {
-  AxisList joined = merged(axes);
   std::string key;
-  for (const AxisRef &axis : joined)
+  for (const AxisRef &axis : axes)
     key += toString(axis, mesh) + ",";
   return intern(axisLists, plan.axis_lists, key, [&] {
     auto list = std::make_unique<fb::AxisListT>();
-    for (const AxisRef &axis : joined)
+    for (const AxisRef &axis : axes)
       list->axes.emplace_back(axisIndex(axis.name),
                               static_cast<uint32_t>(axis.preSize),
                               static_cast<uint32_t>(axis.size));

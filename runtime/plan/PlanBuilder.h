@@ -26,7 +26,8 @@ public:
   explicit PlanBuilder(const Mesh &mesh);
 
   uint32_t string(const std::string &text);
-  /// Axes of the mesh; parts that follow each other are joined first.
+  /// Axes of the mesh, as spelled: parts that follow each other are not
+  /// joined, since that changes uneven pieces.
   uint32_t axisList(const AxisList &axes);
   uint32_t type(const TensorType &type);
   /// A rank's private bytes, such as a workspace: ui8[bytes], replicated.

@@ -3,9 +3,14 @@
 namespace tandem {
 
 bool TensorType::operator==(const TensorType &other) const {
-  return dtype == other.dtype && shape == other.shape &&
-         sharding.sameLayout(other.sharding) &&
-         (sharding.unreduced.empty() || reduction == other.reduction);
+  if (dtype != other.dtype || shape != other.shape ||
+      !sharding.sameLayout(other.sharding))
+    return false;
+  for (size_t d = 0; d < shape.size(); ++d)
+    if (!sameSplit(shape[d], sharding.dims[d].axes,
+                   other.sharding.dims[d].axes))
+      return false;
+  return sharding.unreduced.empty() || reduction == other.reduction;
 }
 
 std::vector<int64_t> TensorType::localShape() const {

@@ -36,7 +36,7 @@ TEST_F(PlanFile, ReadsBackWhatWasWritten) {
   const fb::Instruction &product = *program.instructions()->Get(2);
   EXPECT_STREQ(plan->kernel(product.target()), "einsum");
   EXPECT_EQ(plan->rule(product.rule()).toString(),
-            "([i, j], [j, k]) -> ([i, k]) {i=4, j=16 reduction, k=8}");
+            "(*[i, j], *[j, k]) -> ([i, k]) {i=4, j=16 reduction, k=8}");
   const fb::Value &partial = plan->argument(program, product, 2);
   EXPECT_EQ(plan->type(partial.type()).toString(plan->mesh()),
             "f32[4x8] [{}, {}], unreduced={\"tp\"}");
