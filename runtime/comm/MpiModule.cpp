@@ -1,0 +1,113 @@
+#include "runtime/comm/MpiModule.h"
+
+#include "runtime/comm/control/ControlPlane.h"
+#include "runtime/comm/mpi/ModuleFile.h"
+#include "runtime/comm/mpi/MpiCommunicator.h"
+
+#include <thread>
+
+namespace tandem {
+
+class MpiWorld::Impl {
+public:
+  Impl(const TandemMpiTable &table, const TandemMpiWorld &world,
+       std::unique_ptr<ControlPlane> plane)
+      : plane(std::move(plane)), link(table, world, *this->plane),
+        communicator(link) {}
+
+  std::unique_ptr<ControlPlane> plane;
+  MpiLink link;
+  MpiCommunicator communicator;
+};
+
+MpiWorld::MpiWorld(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
+MpiWorld::MpiWorld(MpiWorld &&other) noexcept = default;
+MpiWorld::~MpiWorld() = default;
+
+int64_t MpiWorld::rank() const { return impl->communicator.rank(); }
+int64_t MpiWorld::size() const { return impl->communicator.size(); }
+int64_t MpiWorld::ranksHere() const { return impl->plane->ranksHere(); }
+Communicator &MpiWorld::communicator() { return impl->communicator; }
+ControlPlane &MpiWorld::control() { return *impl->plane; }
+
+Status MpiWorld::broadcast(std::string &bytes, int64_t root) {
+  return impl->communicator.broadcastBytes(bytes, root);
+}
+
+Result<std::vector<std::string>> MpiWorld::gather(const std::string &bytes,
+                                                  int64_t root) {
+  return impl->communicator.gatherBytes(bytes, root);
+}
+
+Status MpiWorld::meet() { return impl->communicator.meet(); }
+
+Status MpiWorld::finish() {
+  TANDEM_TRY(meet());
+  impl->plane->expectEnd();
+  int code = impl->link.table.close();
+  impl->plane->close();
+  if (code == 0)
+    return Status();
+  return Status::rankFailed("MPI did not close: code " + std::to_string(code));
+}
+
+namespace {
+
+const char setUpInstruction[] = "set-up";
+
+/// Gives every rank the addresses of all, over MPI.
+Result<std::vector<std::string>>
+exchangeAddresses(MpiCommunicator &communicator, const std::string &mine) {
+  communicator.begin(ActivityTable::setUp, {setUpInstruction, ""});
+  TANDEM_ASSIGN(std::vector<std::string> all,
+                communicator.gatherBytes(mine, 0));
+  std::string packed;
+  for (const std::string &address : all) {
+    auto length = static_cast<uint32_t>(address.size());
+    packed.append(reinterpret_cast<const char *>(&length), sizeof length);
+    packed += address;
+  }
+  TANDEM_TRY(communicator.broadcastBytes(packed, 0));
+  all.clear();
+  for (size_t at = 0; at + sizeof(uint32_t) <= packed.size();) {
+    uint32_t length;
+    packed.copy(reinterpret_cast<char *>(&length), sizeof length, at);
+    all.push_back(packed.substr(at + sizeof length, length));
+    at += sizeof length + length;
+  }
+  return all;
+}
+
+ControlOptions controlOptions(const MpiOptions &options) {
+  ControlOptions control;
+  control.deadlineSeconds = options.deadlineSeconds;
+  control.exitOnFault = options.exitOnFault;
+  return control;
+}
+
+} // namespace
+
+Result<MpiWorld> openMpi(const MpiOptions &options) {
+  TANDEM_ASSIGN(const TandemMpiTable *table, loadMpiTable(options.modulePath));
+  TandemMpiWorld world{};
+  if (int code = table->open(&world))
+    return Status::refused("MPI does not open: " + describe(*table, code));
+  TANDEM_ASSIGN(auto plane, ControlPlane::listen(world.rank, world.size,
+                                                 controlOptions(options)));
+  auto impl = std::make_unique<MpiWorld::Impl>(*table, world, std::move(plane));
+  TANDEM_ASSIGN(std::vector<std::string> addresses,
+                exchangeAddresses(impl->communicator, impl->plane->address()));
+  TANDEM_TRY(impl->plane->connect(addresses));
+  impl->link.spin = impl->plane->ranksHere() * options.threadsPerRank <=
+                    static_cast<int64_t>(std::thread::hardware_concurrency());
+  return MpiWorld(std::move(impl));
+}
+
+Result<std::string> mpiVersion(const std::string &modulePath) {
+  TANDEM_ASSIGN(const TandemMpiTable *table, loadMpiTable(modulePath));
+  char text[256] = "";
+  table->version(text, sizeof text);
+  return std::string(text);
+}
+
+} // namespace tandem
