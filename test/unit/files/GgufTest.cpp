@@ -149,7 +149,7 @@ TEST(Gguf, RefusesAFileCutAnywhere) {
   for (size_t size = 0; size < whole.size(); ++size)
     EXPECT_FALSE(readText(whole.substr(0, size)).ok()) << size;
   expectRefusal(readText(whole.substr(0, 80)),
-                "the file ends within the entry of tensor 1");
+                "the file ends within tensor 'b', at byte 80");
 }
 
 TEST(Gguf, RefusesWrongTensors) {
