@@ -1,0 +1,206 @@
+#include "runtime/session/Inputs.h"
+
+#include "runtime/files/TensorStore.h"
+
+#include <algorithm>
+
+namespace tandem {
+namespace {
+
+bool isTokenInput(const std::string &name) {
+  return name == "input_ids" || name == "labels" || name == "attention_mask" ||
+         name == "token_type_ids";
+}
+
+/// Of a padded token input: -100 is the ignored label.
+int64_t paddingOf(const std::string &name) {
+  return name == "labels" ? -100 : 0;
+}
+
+std::string listOf(const fb::Entry &entry) {
+  std::string list;
+  for (const fb::Port *port : *entry.inputs())
+    list += (list.empty() ? "" : ", ") + port->name()->str();
+  return list.empty() ? "none" : list;
+}
+
+/// Binds the inputs of one call.
+class Binder {
+public:
+  Binder(const Plan &plan, const fb::Entry &entry, const HostTensors &given)
+      : plan(plan), entry(entry), given(given) {}
+
+  Result<BoundInputs> bind() {
+    TANDEM_TRY(refuseUnknown());
+    TANDEM_TRY(measureTokens());
+    for (const fb::Port *port : *entry.inputs()) {
+      auto found = given.find(port->name()->str());
+      Result<HostTensor> tensor = found == given.end()
+                                      ? makeDefault(*port)
+                                      : accept(*port, found->second);
+      if (!tensor.ok())
+        return tensor.status().withContext("input '" + port->name()->str() +
+                                           "'");
+      bound.tensors.push_back(std::move(*tensor));
+    }
+    return std::move(bound);
+  }
+
+private:
+  const TensorType &typeOf(const fb::Port &port) const {
+    return plan.type(port.type());
+  }
+
+  Status refuseUnknown() const {
+    for (const auto &[name, tensor] : given) {
+      bool known = name == "labels";
+      for (const fb::Port *port : *entry.inputs())
+        known |= port->name()->str() == name;
+      if (!known)
+        return Status::refused("entry '" + entry.name()->str() +
+                               "' has no input '" + name +
+                               "'; its inputs are " + listOf(entry));
+      if (tensor.data.size() !=
+          static_cast<size_t>(storageBytes(tensor.dtype, tensor.elements())))
+        return Status::refused(
+            "input '" + name + "' has " + std::to_string(tensor.data.size()) +
+            " bytes, its shape needs " +
+            std::to_string(storageBytes(tensor.dtype, tensor.elements())));
+    }
+    return Status();
+  }
+
+  /// Finds the rows and sequence that the token inputs agree on.
+  Status measureTokens() {
+    TokenShape &tokens = bound.tokens;
+    for (const fb::Port *port : *entry.inputs()) {
+      std::string name = port->name()->str();
+      const std::vector<int64_t> &full = typeOf(*port).shape;
+      auto found = given.find(name);
+      if (!isTokenInput(name) || full.size() != 2)
+        continue;
+      tokens.fullRows = full[0];
+      tokens.fullSequence = full[1];
+      if (found == given.end() || found->second.shape.size() != 2)
+        continue;
+      const std::vector<int64_t> &shape = found->second.shape;
+      if (tokens.rows == 0 && tokens.sequence == 0) {
+        tokens.rows = shape[0];
+        tokens.sequence = shape[1];
+      }
+      if (shape[0] != tokens.rows || shape[1] != tokens.sequence)
+        return Status::refused("input '" + name + "' has the shape " +
+                               shapeToString(shape) +
+                               ", other token inputs have " +
+                               shapeToString({tokens.rows, tokens.sequence}));
+    }
+    if (tokens.rows == 0 || tokens.sequence == 0) {
+      tokens.rows = tokens.fullRows;
+      tokens.sequence = tokens.fullSequence;
+    }
+    return Status();
+  }
+
+  Result<HostTensor> makeDefault(const fb::Port &port) const {
+    std::string name = port.name()->str();
+    const TensorType &type = typeOf(port);
+    HostTensor tensor(type.dtype, type.shape);
+    if (name == "attention_mask") {
+      HostTensor ones(type.dtype, {bound.tokens.rows, bound.tokens.sequence});
+      ones.fill(1);
+      return padded(port, ones, 0);
+    }
+    if (name == "lengths")
+      tensor.fill(bound.tokens.sequence);
+    else if (name == "labels")
+      tensor.fill(-100);
+    else if (name != "token_type_ids" && name != "positions")
+      return Status::refused("missing; entry '" + entry.name()->str() +
+                             "' needs " + listOf(entry));
+    return tensor;
+  }
+
+  Result<HostTensor> accept(const fb::Port &port,
+                            const HostTensor &tensor) const {
+    const TensorType &type = typeOf(port);
+    std::string name = port.name()->str();
+    bool pads = isTokenInput(name) && type.shape.size() == 2 &&
+                tensor.shape.size() == 2 && tensor.shape[0] <= type.shape[0] &&
+                tensor.shape[1] <= type.shape[1] && tensor.shape[0] > 0 &&
+                tensor.shape[1] > 0;
+    if (tensor.shape != type.shape && !pads)
+      return Status::refused(
+          "the shape is " + shapeToString(tensor.shape) + ", expected " +
+          (isTokenInput(name) ? "at most " : "") + shapeToString(type.shape) +
+          (isTokenInput(name) ? "; compile with a larger --batch or --max-seq"
+                              : ""));
+    TANDEM_ASSIGN(HostTensor converted, convertExactly(tensor, type.dtype));
+    if (tensor.shape == type.shape)
+      return converted;
+    return padded(port, converted, paddingOf(name));
+  }
+
+  HostTensor padded(const fb::Port &port, const HostTensor &tensor,
+                    int64_t padding) const {
+    HostTensor result(tensor.dtype, typeOf(port).shape);
+    result.fill(padding);
+    copyBox(tensor.data.data(), {tensor.shape, {0, 0}}, result.data.data(),
+            {result.shape, {0, 0}}, tensor.shape, blockBytes(tensor.dtype));
+    return result;
+  }
+
+  const Plan &plan;
+  const fb::Entry &entry;
+  const HostTensors &given;
+  BoundInputs bound;
+};
+
+HostTensor cut(const HostTensor &tensor, const std::vector<int64_t> &shape) {
+  HostTensor result(tensor.dtype, shape);
+  std::vector<int64_t> origin(shape.size(), 0);
+  copyBox(tensor.data.data(), {tensor.shape, origin}, result.data.data(),
+          {shape, origin}, shape, blockBytes(tensor.dtype));
+  return result;
+}
+
+} // namespace
+
+Result<uint32_t> findEntry(const Plan &plan, const std::string &name) {
+  std::string list;
+  for (uint32_t e = 0; e < plan.table().entries()->size(); ++e) {
+    const fb::Entry *entry = plan.table().entries()->Get(e);
+    if (entry->name()->str() == name)
+      return e;
+    list += (e ? ", " : "") + entry->name()->str();
+  }
+  return Status::refused("the plan has no entry '" + name +
+                         "'; its entries are " + list);
+}
+
+Result<BoundInputs> bindInputs(const Plan &plan, uint32_t entry,
+                               const HostTensors &inputs) {
+  return Binder(plan, *plan.table().entries()->Get(entry), inputs).bind();
+}
+
+HostTensors nameOutputs(const Plan &plan, uint32_t entry,
+                        const TokenShape &tokens, PortTensors outputs) {
+  HostTensors named;
+  const auto &ports = *plan.table().entries()->Get(entry)->outputs();
+  for (uint32_t i = 0; i < ports.size(); ++i) {
+    HostTensor &output = outputs[i];
+    std::vector<int64_t> shape = output.shape;
+    if (shape.size() >= 1 && shape[0] == tokens.fullRows)
+      shape[0] = tokens.rows;
+    // [batch, vocabulary] may look like [batch, sequence].
+    bool vocabulary = shape.size() == 2 && isFloat(output.dtype) &&
+                      plan.numberFact("vocab_size") == shape[1];
+    if (shape.size() >= 2 && shape[0] == tokens.rows && !vocabulary &&
+        shape[1] == tokens.fullSequence)
+      shape[1] = tokens.sequence;
+    named[ports.Get(i)->name()->str()] =
+        shape == output.shape ? std::move(output) : cut(output, shape);
+  }
+  return named;
+}
+
+} // namespace tandem

@@ -1,0 +1,78 @@
+#include "runtime/session/RankRunner.h"
+
+#include <cinttypes>
+#include <cstdio>
+
+namespace tandem {
+
+Status RankRunner::prepare(const Plan &plan, int64_t rank,
+                           Communicator &communicator,
+                           const SessionOptions &options, int threads) {
+  if (options.device == "cpu")
+    device = createCpuDevice(threads);
+  else if (options.device == "chaos")
+    device =
+        createChaosDevice(threads, options.seed + static_cast<uint64_t>(rank));
+  else
+    return Status::usage("no device '" + options.device +
+                         "'; there are cpu and chaos");
+  TANDEM_ASSIGN(executor_, Executor::create(plan, rank, *device, communicator));
+  for (uint32_t e = 0; e < plan.table().entries()->size(); ++e)
+    entries.emplace_back(plan, e, *executor_);
+  return Status();
+}
+
+Status RankRunner::load(const Plan &plan, const Weights &weights,
+                        LoadProgress &progress) {
+  return loadWeights(plan, weights, *executor_, device->threads(), progress);
+}
+
+Status RankRunner::step(uint32_t entry, const PortTensors &inputs) {
+  entries[entry].placeInputs(inputs);
+  return executor_->run(entry);
+}
+
+namespace {
+
+/// What the kernel says can be had without swapping, in bytes; a huge number
+/// where it says nothing.
+uint64_t availableMemory() {
+  uint64_t kibibytes = UINT64_MAX / 1024;
+  FILE *file = std::fopen("/proc/meminfo", "r");
+  if (!file)
+    return UINT64_MAX;
+  char line[256];
+  while (std::fgets(line, sizeof line, file))
+    if (std::sscanf(line, "MemAvailable: %" SCNu64, &kibibytes) == 1)
+      break;
+  std::fclose(file);
+  return kibibytes * 1024;
+}
+
+std::string gibibytes(uint64_t bytes) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2f GiB",
+                static_cast<double>(bytes) / (1 << 30));
+  return text;
+}
+
+} // namespace
+
+Status checkMemory(const Plan &plan, const std::vector<int64_t> &ranks) {
+  uint64_t need = 0;
+  for (int64_t rank : ranks) {
+    const fb::Memory &memory = *plan.table().memory()->Get(plan.stageOf(rank));
+    need += memory.parameters() + memory.state() + memory.arena_peak();
+  }
+  uint64_t available = availableMemory();
+  if (need <= available)
+    return Status();
+  return Status::refused(
+      "the plan needs " + gibibytes(need) + " for the " +
+      std::to_string(ranks.size()) + " ranks of this process, " +
+      gibibytes(available) +
+      " of memory are free; compile with a smaller "
+      "--dtype or --max-seq, or run the ranks on more machines");
+}
+
+} // namespace tandem

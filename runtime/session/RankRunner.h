@@ -1,0 +1,40 @@
+//===- RankRunner.h - One rank's device, executor and slices ----*- C++ -*-===//
+//
+// What a local and an mpi session have in common: everything of one rank but
+// the way it gets its orders. All calls come from the rank's own thread.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TANDEM_RUNTIME_SESSION_RANKRUNNER_H
+#define TANDEM_RUNTIME_SESSION_RANKRUNNER_H
+
+#include "runtime/session/Session.h"
+#include "runtime/session/Weights.h"
+
+namespace tandem {
+
+class RankRunner {
+public:
+  /// Makes device and executor. `plan` and `communicator` outlive the runner.
+  Status prepare(const Plan &plan, int64_t rank, Communicator &communicator,
+                 const SessionOptions &options, int threads);
+  Status load(const Plan &plan, const Weights &weights, LoadProgress &progress);
+  Status step(uint32_t entry, const PortTensors &inputs);
+
+  const PortSlices &slices(uint32_t entry) const { return entries[entry]; }
+  /// Null before `prepare` has made it.
+  const Executor *executor() const { return executor_.get(); }
+
+private:
+  std::unique_ptr<Device> device;
+  std::unique_ptr<Executor> executor_;
+  std::vector<PortSlices> entries;
+};
+
+/// Refuses a plan whose ranks `ranks` need more memory together than this
+/// machine has left, before anything is loaded.
+Status checkMemory(const Plan &plan, const std::vector<int64_t> &ranks);
+
+} // namespace tandem
+
+#endif // TANDEM_RUNTIME_SESSION_RANKRUNNER_H

@@ -1,0 +1,26 @@
+#include "runtime/session/Session.h"
+
+#include "runtime/device/WaitWord.h"
+#include "runtime/session/Inputs.h"
+
+#include <algorithm>
+
+namespace tandem {
+
+Session::~Session() = default;
+
+Result<HostTensors> Session::run(const std::string &entry,
+                                 const HostTensors &inputs) {
+  TANDEM_ASSIGN(uint32_t index, findEntry(*plan_, entry));
+  TANDEM_ASSIGN(BoundInputs bound, bindInputs(*plan_, index, inputs));
+  PortTensors outputs = emptyOutputs(*plan_, index);
+  TANDEM_TRY(step(index, bound.tensors, outputs));
+  return nameOutputs(*plan_, index, bound.tokens, std::move(outputs));
+}
+
+int defaultThreads(int64_t ranksHere) {
+  int64_t share = CoreClaim::cores() / std::max<int64_t>(1, ranksHere);
+  return static_cast<int>(std::max<int64_t>(1, share));
+}
+
+} // namespace tandem

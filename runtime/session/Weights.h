@@ -1,0 +1,50 @@
+//===- Weights.h - A plan's parameters, from files to the arena -*- C++ -*-===//
+//
+// A plan names its weight files with fingerprints and its parameters as views
+// of stored tensors. `openWeights` finds the files, where they were or in
+// another place, and refuses others; `loadWeights` reads, for each parameter
+// of a rank's stage, that rank's slice only.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TANDEM_RUNTIME_SESSION_WEIGHTS_H
+#define TANDEM_RUNTIME_SESSION_WEIGHTS_H
+
+#include "runtime/exec/Executor.h"
+#include "runtime/files/TensorStore.h"
+
+#include <atomic>
+
+namespace tandem {
+
+/// The plan's weight files, opened and checked against it.
+class Weights {
+public:
+  /// The stored tensor behind a parameter; a key that some file holds.
+  const StoredTensor &tensor(const std::string &key) const;
+
+private:
+  friend Result<Weights> openWeights(const Plan &, const std::string &);
+  std::vector<TensorStore> stores;
+};
+
+/// Opens the files that `plan` names, or those of the same names in the
+/// directory (or the one file) `elsewhere` unless that is empty. Refuses
+/// files whose fingerprint is another's and stored tensors that are not as
+/// the plan says.
+Result<Weights> openWeights(const Plan &plan, const std::string &elsewhere);
+
+/// Bytes of parameters, counted by the ranks' threads as they load.
+struct LoadProgress {
+  std::atomic<int64_t> done{0};
+  std::atomic<int64_t> total{0};
+};
+
+/// Fills the parameters that `executor`'s stage holds, on `threads`. Padding
+/// stays as it is: zeros, in a fresh executor.
+Status loadWeights(const Plan &plan, const Weights &weights, Executor &executor,
+                   ThreadPool &threads, LoadProgress &progress);
+
+} // namespace tandem
+
+#endif // TANDEM_RUNTIME_SESSION_WEIGHTS_H
