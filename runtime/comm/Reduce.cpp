@@ -130,6 +130,12 @@ Status checkReduction(DType dtype, ReductionKind kind) {
 
 void reduceInOrder(const void *const *inputs, int64_t operands, void *out,
                    int64_t count, DType dtype, ReductionKind kind) {
+  if (count == 0)
+    return;
+  if (operands == 1) {
+    std::memmove(out, inputs[0], storageBytes(dtype, count));
+    return;
+  }
   switch (dtype) {
   case DType::F64:
     return reduceAs<Plain<double>>(inputs, operands, out, count, kind);

@@ -1,0 +1,34 @@
+//===- SendReceive.cpp - One rank hands memory to another -----------------===//
+
+#include "runtime/comm/Members.h"
+#include "runtime/comm/local/LocalCommunicator.h"
+
+namespace tandem {
+
+Status LocalCommunicator::checkPeer(int64_t peer, int channel) const {
+  if (peer < 0 || peer >= size() || peer == self)
+    return Status::refused(
+        "rank " + std::to_string(self) + " cannot exchange with rank " +
+        std::to_string(peer) + " of " + std::to_string(size()));
+  return checkChannel(channel);
+}
+
+Status LocalCommunicator::send(int64_t to, int channel, const void *data,
+                               int64_t bytes) {
+  TANDEM_TRY(checkPeer(to, channel));
+  Mailbox *&box = outboxes[to * maxChannels + channel];
+  if (!box)
+    box = &world->mailbox(self, to, channel);
+  return box->send(*world, self, to, channel, data, bytes);
+}
+
+Status LocalCommunicator::receive(int64_t from, int channel, void *data,
+                                  int64_t bytes) {
+  TANDEM_TRY(checkPeer(from, channel));
+  Mailbox *&box = inboxes[from * maxChannels + channel];
+  if (!box)
+    box = &world->mailbox(from, self, channel);
+  return box->receive(*world, from, self, channel, data, bytes);
+}
+
+} // namespace tandem
