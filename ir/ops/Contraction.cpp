@@ -204,9 +204,8 @@ LogicalResult EinsumOp::evaluate(Operands operands, Results results) {
   std::vector<std::vector<size_t>> strides;
   for (size_t t = 0; t < groups.size(); ++t)
     strides.push_back(letterStrides(letters, groups[t], *tensors[t]));
-  results[0].forEachValid([&](const std::vector<int64_t> &index) {
-    results[0].at(index) = 0;
-  });
+  results[0].forEachValid(
+      [&](const std::vector<int64_t> &index) { results[0].at(index) = 0; });
   forEachIndex(*sizes, [&](const std::vector<int64_t> &index) {
     double product = 1;
     for (size_t t = 0; t < operands.size(); ++t)
@@ -233,8 +232,8 @@ LogicalResult ReduceOp::verify() {
   }
   if (failed(expectElementType(*this, "result", getResult(),
                                getInput().getType().getElementType())) ||
-      failed(expectShape(*this, "result", getResult(),
-                         without(shape, getDims()))))
+      failed(
+          expectShape(*this, "result", getResult(), without(shape, getDims()))))
     return failure();
   return verifyLocalTypes(*this);
 }

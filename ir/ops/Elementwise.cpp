@@ -19,9 +19,7 @@ bool isInteger(Value value) {
       cast<RankedTensorType>(value.getType()).getElementType());
 }
 bool isBool(Value value) {
-  return cast<RankedTensorType>(value.getType())
-      .getElementType()
-      .isInteger(1);
+  return cast<RankedTensorType>(value.getType()).getElementType().isInteger(1);
 }
 
 //===----------------------------------------------------------------------===//
@@ -172,8 +170,7 @@ LogicalResult expectSuitable(Operation *op, StringRef kind, Takes takes) {
   return op->emitOpError()
          << "kind " << kind << " takes " << names[static_cast<int>(takes)]
          << ", got "
-         << cast<RankedTensorType>(op->getResult(0).getType())
-                .getElementType();
+         << cast<RankedTensorType>(op->getResult(0).getType()).getElementType();
 }
 
 //===----------------------------------------------------------------------===//

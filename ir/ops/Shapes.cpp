@@ -107,8 +107,7 @@ ShardingRule elementwiseRule(Operation *op) {
   std::vector<int64_t> shape = shapeOf(op->getResult(0));
   ShardingRule rule;
   for (int64_t size : shape)
-    rule.factors.push_back(
-        {size, FactorKind::PassThrough, ReductionKind::Sum});
+    rule.factors.push_back({size, FactorKind::PassThrough, ReductionKind::Sum});
   rule.operands.assign(op->getNumOperands(), consecutiveFactors(shape.size()));
   rule.results.assign(op->getNumResults(), consecutiveFactors(shape.size()));
   return rule;
