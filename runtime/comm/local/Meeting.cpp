@@ -10,7 +10,8 @@ Place::Place(World &world, Meeting &meeting, int64_t position)
     : addresses(meeting.members.size()), world(world), meeting(meeting),
       ranks(static_cast<int64_t>(meeting.members.size())), self(position) {}
 
-Status Place::meet(const Call &call, const void *in, void *out, int64_t to) {
+Status Place::meet(const Call &call, const void *in, void *out, int64_t to,
+                   int64_t from) {
   if (world.ended())
     return leave();
   latest ^= 1u;
@@ -19,6 +20,7 @@ Status Place::meet(const Call &call, const void *in, void *out, int64_t to) {
   mine.in = static_cast<const std::byte *>(in);
   mine.out = static_cast<std::byte *>(out);
   mine.to = static_cast<int32_t>(to);
+  mine.from = static_cast<int32_t>(from);
   TANDEM_TRY(barrier());
   for (int64_t peer = 0; peer < ranks; ++peer)
     if (post(peer).call != call)

@@ -33,7 +33,8 @@ struct alignas(64) Post {
   Call call;
   const std::byte *in = nullptr;
   std::byte *out = nullptr;
-  int32_t to = -1; ///< Position that a permute sends to.
+  // The positions that a permute sends to and hears from, -1 for none.
+  int32_t to = -1, from = -1;
 };
 
 class Meeting {
@@ -70,9 +71,10 @@ public:
   int64_t size() const { return ranks; }
   int64_t position() const { return self; }
 
-  /// Posts, waits until all members have, and compares their calls. `to` is
-  /// for permute.
-  Status meet(const Call &call, const void *in, void *out, int64_t to = -1);
+  /// Posts, waits until all members have, and compares their calls. `to` and
+  /// `from` are for permute.
+  Status meet(const Call &call, const void *in, void *out, int64_t to = -1,
+              int64_t from = -1);
   /// What the rank at `position` posted for the call that met last.
   const Post &post(int64_t position) const {
     return meeting.seats[position].posts[latest];

@@ -8,20 +8,23 @@
 namespace tandem {
 namespace {
 
-/// Who sends to this rank must be whom it listens to, and nobody else.
-Status checkPartners(Place &place, const Group &group, int64_t from) {
+/// Where one sends the other must listen, and the other way round. All ranks
+/// check all pairs, so that all of them see what is wrong.
+Status checkPartners(Place &place, const Group &group) {
+  auto rank = [&](int64_t position) {
+    return "rank " + std::to_string(group.members()[position]);
+  };
   for (int64_t peer = 0; peer < place.size(); ++peer) {
-    bool sends = place.post(peer).to == place.position();
-    if (sends == (peer == from))
-      continue;
-    std::string self =
-        "rank " + std::to_string(group.members()[place.position()]);
-    std::string other = "rank " + std::to_string(group.members()[peer]);
-    return place.fail(Status::rankFailed(
-        "calls do not match: in a permute " +
-        (sends ? other + " sends to " + self + ", which does not expect it"
-               : self + " expects to hear from " + other +
-                     ", which does not send to it")));
+    const Post &post = place.post(peer);
+    if (post.to >= 0 && place.post(post.to).from != peer)
+      return place.fail(Status::rankFailed(
+          "calls do not match: in a permute " + rank(peer) + " sends to " +
+          rank(post.to) + ", which does not expect it"));
+    if (post.from >= 0 && place.post(post.from).to != peer)
+      return place.fail(
+          Status::rankFailed("calls do not match: in a permute " + rank(peer) +
+                             " expects to hear from " + rank(post.from) +
+                             ", which does not send to it"));
   }
   return Status();
 }
@@ -54,8 +57,8 @@ Status LocalCommunicator::permute(Group &group, int channel, const void *in,
   bool staged = place.isStaged(bytes);
   if (staged && toPosition >= 0)
     place.putOnStage(in, bytes);
-  TANDEM_TRY(place.meet(call, in, out, toPosition));
-  TANDEM_TRY(checkPartners(place, group, fromPosition));
+  TANDEM_TRY(place.meet(call, in, out, toPosition, fromPosition));
+  TANDEM_TRY(checkPartners(place, group));
   if (staged) {
     fetch(/*staged=*/true);
     return Status();
