@@ -47,6 +47,8 @@ int CoreClaim::spare() {
   return cores() - claimedCores.load(std::memory_order_relaxed);
 }
 
+void WaitWord::yieldCpu() { sched_yield(); }
+
 void WaitWord::wake() { futex(word, FUTEX_WAKE, INT_MAX, nullptr); }
 
 void WaitWord::sleep(uint32_t seen) {

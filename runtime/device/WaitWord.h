@@ -59,6 +59,7 @@ public:
   static constexpr int spinWhenFits = 0;
   static constexpr int spinWhenSpare = 1;
   static constexpr std::chrono::microseconds spinTime{50};
+  static constexpr std::chrono::microseconds politeAfter{4};
 
   uint32_t value() const { return word.load(std::memory_order_acquire) >> 1; }
 
@@ -129,16 +130,22 @@ private:
   static constexpr uint32_t mask = 0x7fffffffu;
 
   template <typename Done> bool spin(const Done &done) {
-    auto end = std::chrono::steady_clock::now() + spinTime;
+    auto start = std::chrono::steady_clock::now();
+    auto elapsed = start - start;
     do {
       for (int turn = 0; turn < 32; ++turn) {
         if (done(value()))
           return true;
         relaxCpu();
       }
-    } while (std::chrono::steady_clock::now() < end);
+      elapsed = std::chrono::steady_clock::now() - start;
+      // On a busy machine the thread that is waited for may share this CPU.
+      if (elapsed > politeAfter)
+        yieldCpu();
+    } while (elapsed < spinTime);
     return false;
   }
+  static void yieldCpu();
 
   /// Sleeps while the word is `seen`, at most a few milliseconds.
   void sleep(uint32_t seen);

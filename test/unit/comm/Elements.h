@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
-#include <functional>
 #include <vector>
 
 namespace tandem {
@@ -37,8 +36,8 @@ class Elements {
 public:
   Elements(DType dtype, int64_t count)
       : dtype(dtype), storage(storageBytes(dtype, count)), count_(count) {}
-  Elements(DType dtype, int64_t count,
-           const std::function<int64_t(int64_t)> &value)
+  template <typename Value>
+  Elements(DType dtype, int64_t count, const Value &value)
       : Elements(dtype, count) {
     for (int64_t i = 0; i < count; ++i)
       set(i, value(i));
@@ -94,7 +93,7 @@ public:
   }
 
   /// Indices whose value differs from `expected`; 0 is what a test wants.
-  int64_t wrong(const std::function<int64_t(int64_t)> &expected) const {
+  template <typename Expected> int64_t wrong(const Expected &expected) const {
     int64_t count = 0;
     for (int64_t i = 0; i < count_; ++i)
       count += get(i) != expected(i);
@@ -120,8 +119,7 @@ private:
 /// types, so that sums over 20 ranks are exact in every type.
 inline int64_t valueOf(DType dtype, int64_t rank, int64_t index) {
   int64_t value = (rank * 7 + index * 3 + index / 11) % 11;
-  bool isSigned = std::count(signedTypes().begin(), signedTypes().end(), dtype);
-  return isSigned ? value - 5 : value;
+  return dtype < DType::U8 ? value - 5 : value;
 }
 
 /// The reduction of that element over `ranks`.

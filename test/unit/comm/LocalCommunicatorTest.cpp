@@ -14,7 +14,7 @@ WorldFactory worldOf(int64_t ranks) {
 
 INSTANTIATE_TEST_SUITE_P(Local, CommunicatorConformance,
                          testing::Values(worldOf(1), worldOf(2), worldOf(3),
-                                         worldOf(4), worldOf(7)));
+                                         worldOf(5)));
 
 TEST(LocalCommunicator, SleepsWhereRanksExceedTheCores) {
   // Claims every core, so that no wait spins, and meets often.
