@@ -1,0 +1,199 @@
+//===- MpiSession.cpp - This process as one rank of a plan ----------------===//
+//
+// Rank 0 sends an order before each step: which entry, and its whole inputs,
+// of which every rank takes its slices. Outputs that rank 0 does not hold
+// itself are gathered to it. An order to close ends the others' serve().
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/comm/MpiModule.h"
+#include "runtime/session/RankRunner.h"
+
+#include <algorithm>
+#include <cstring>
+#include <thread>
+
+namespace tandem {
+namespace {
+
+constexpr uint32_t kCloseOrder = 0xffffffff;
+
+/// An entry's number and then its inputs' bytes, port by port.
+std::string makeOrder(uint32_t entry, const PortTensors &inputs) {
+  std::string order(sizeof entry, '\0');
+  std::memcpy(&order[0], &entry, sizeof entry);
+  for (const HostTensor &tensor : inputs)
+    order.append(reinterpret_cast<const char *>(tensor.data.data()),
+                 tensor.data.size());
+  return order;
+}
+
+/// Fills `inputs` from what follows the entry's number.
+Status readOrder(const std::string &order, PortTensors &inputs) {
+  size_t at = sizeof(uint32_t);
+  for (HostTensor &tensor : inputs) {
+    if (order.size() - at < tensor.data.size())
+      return Status::rankFailed("an order of rank 0 is too short: the ranks "
+                                "run different plans");
+    std::memcpy(tensor.data.data(), order.data() + at, tensor.data.size());
+    at += tensor.data.size();
+  }
+  return Status();
+}
+
+class MpiSession final : public Session {
+public:
+  MpiSession(std::shared_ptr<const Plan> plan, int threads, MpiWorld &world,
+             const SessionOptions &options)
+      : Session(std::move(plan), threads), world(world), options(options) {}
+
+  ~MpiSession() override {
+    if (fault_.ok() && !closed) {
+      Status status = close();
+      (void)status; // Whoever cares has closed before.
+    }
+  }
+
+  Status start() {
+    TANDEM_TRY(agree(prepare()));
+    for (uint32_t e = 0; e < plan_->table().entries()->size(); ++e) {
+      inputs.push_back(emptyInputs(*plan_, e));
+      gathers.push_back(needsGather(e));
+    }
+    return Status();
+  }
+
+  bool leads() const override { return world.rank() == 0; }
+
+  Status step(uint32_t entry, const PortTensors &tensors,
+              PortTensors &outputs) override {
+    TANDEM_TRY(fault_);
+    std::string order = makeOrder(entry, tensors);
+    fault_ = world.broadcast(order);
+    if (fault_.ok())
+      fault_ = run(entry, tensors, &outputs);
+    return fault_;
+  }
+
+  Status serve() override {
+    while (!leads() && !closed) {
+      std::string order;
+      fault_ = world.broadcast(order);
+      TANDEM_TRY(fault_);
+      fault_ = obey(order);
+      TANDEM_TRY(fault_);
+    }
+    return Status();
+  }
+
+  Status close() override {
+    closed = true;
+    if (!leads() || !fault_.ok())
+      return fault_;
+    std::string order = makeOrder(kCloseOrder, {});
+    return world.broadcast(order);
+  }
+
+private:
+  Status prepare() {
+    TANDEM_TRY(checkMemory(*plan_, {world.rank()}));
+    TANDEM_TRY(runner.prepare(*plan_, world.rank(), world.communicator(),
+                              options, threads_));
+    if (plan_->table().parameters()->size() == 0)
+      return Status();
+    TANDEM_ASSIGN(Weights weights, openWeights(*plan_, options.weights));
+    LoadProgress progress;
+    TANDEM_TRY(runner.load(*plan_, weights, progress));
+    if (options.progress)
+      options.progress(progress.done, progress.total);
+    return Status();
+  }
+
+  /// The first failure of any rank, on all of them.
+  Status agree(const Status &own) {
+    std::string text;
+    if (!own.ok())
+      text = static_cast<char>(own.code()) + own.toString();
+    TANDEM_ASSIGN(std::vector<std::string> all, world.gather(text));
+    std::string first;
+    for (const std::string &other : all)
+      if (first.empty())
+        first = other;
+    TANDEM_TRY(world.broadcast(first));
+    if (first.empty())
+      return Status();
+    return Status(static_cast<StatusCode>(static_cast<uint8_t>(first[0])),
+                  first.substr(1));
+  }
+
+  bool needsGather(uint32_t entry) const {
+    const fb::Entry &table = *plan_->table().entries()->Get(entry);
+    for (uint32_t port = 0; port < table.outputs()->size(); ++port)
+      for (int64_t rank : givers(*plan_, entry, port))
+        if (rank != 0)
+          return true;
+    return false;
+  }
+
+  Status obey(const std::string &order) {
+    uint32_t entry = kCloseOrder;
+    if (order.size() >= sizeof entry)
+      std::memcpy(&entry, order.data(), sizeof entry);
+    if (entry == kCloseOrder) {
+      closed = true;
+      return Status();
+    }
+    if (entry >= inputs.size())
+      return Status::rankFailed("rank 0 asked for entry " +
+                                std::to_string(entry) +
+                                ": the ranks run different plans");
+    TANDEM_TRY(readOrder(order, inputs[entry]));
+    return run(entry, inputs[entry], nullptr);
+  }
+
+  Status run(uint32_t entry, const PortTensors &tensors, PortTensors *outputs) {
+    TANDEM_TRY(runner.step(entry, tensors));
+    const PortSlices &slices = runner.slices(entry);
+    if (outputs)
+      slices.giveOutputs(*outputs);
+    if (!gathers[entry])
+      return Status();
+    TANDEM_ASSIGN(std::vector<std::string> all,
+                  world.gather(world.rank() == 0 ? "" : slices.packOutputs()));
+    for (size_t rank = 1; outputs && rank < all.size(); ++rank)
+      TANDEM_TRY(PortSlices::unpackOutputs(
+          *plan_, entry, static_cast<int64_t>(rank), all[rank], *outputs));
+    return Status();
+  }
+
+  MpiWorld &world;
+  SessionOptions options;
+  RankRunner runner;
+  std::vector<PortTensors> inputs; ///< Room for what orders bring.
+  std::vector<bool> gathers;
+  bool closed = false;
+};
+
+/// Binding leaves a process its own CPUs; without, ranks share the machine's.
+int mpiThreads(const MpiWorld &world) {
+  int64_t machine = std::max(1u, std::thread::hardware_concurrency());
+  int64_t share = std::max<int64_t>(1, machine / world.ranksHere());
+  return static_cast<int>(std::min<int64_t>(defaultThreads(1), share));
+}
+
+} // namespace
+
+Result<std::unique_ptr<Session>>
+createMpiSession(std::shared_ptr<const Plan> plan, MpiWorld &world,
+                 const SessionOptions &options) {
+  if (world.size() != plan->numRanks())
+    return Status::usage("the plan has " + std::to_string(plan->numRanks()) +
+                         " ranks, the launcher started " +
+                         std::to_string(world.size()) + " processes");
+  int threads = options.threads > 0 ? options.threads : mpiThreads(world);
+  auto session = std::make_unique<MpiSession>(plan, threads, world, options);
+  TANDEM_TRY(session->start());
+  return std::unique_ptr<Session>(std::move(session));
+}
+
+} // namespace tandem
