@@ -19,7 +19,7 @@
 #ifndef TANDEM_RUNTIME_PLAN_PLAN_H
 #define TANDEM_RUNTIME_PLAN_PLAN_H
 
-#include "runtime/plan/TensorType.h"
+#include "runtime/mesh/TensorType.h"
 #include "runtime/plan/plan_generated.h"
 
 namespace tandem {

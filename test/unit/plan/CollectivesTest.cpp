@@ -1,4 +1,4 @@
-#include "runtime/plan/Collectives.h"
+#include "runtime/mesh/Collectives.h"
 #include "SmallPlans.h"
 
 #include <gtest/gtest.h>

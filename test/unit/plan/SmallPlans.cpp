@@ -231,4 +231,69 @@ fb::PlanT twoStagePlan() {
   return std::move(builder.plan);
 }
 
+fb::PlanT twoStreamPlan() {
+  Mesh mesh = *Mesh::parse("tp=2");
+  PlanBuilder builder(mesh);
+  TensorType row{DType::F32, {16}, sharding("[{}]", mesh), ReductionKind::Sum};
+  TensorType half{
+      DType::F32, {16}, sharding("[{\"tp\"}]", mesh), ReductionKind::Sum};
+  auto entry = std::make_unique<fb::EntryT>();
+  entry->name = "forward";
+  entry->programs.push_back(std::make_unique<fb::ProgramT>());
+  ProgramWriter writer(builder, *entry->programs[0]);
+  uint32_t v0 = writer.arena(half, 0);
+  uint32_t v1 = writer.arena(half, 64);
+  uint32_t v2 = writer.arena(row, 128);
+  uint32_t v3 = writer.arena(row, 192);
+  uint32_t v4 = writer.arena(row, 256);
+  ShardingRule scale = RuleBuilder("i->i").allLinear().build({{16}}, {{16}});
+  ShardingRule fill = RuleBuilder("->i").build({}, {{16}});
+  fill.operands.clear();
+  writer.launch("scale", scale, {v0}, {v1});
+  writer.add(fb::Opcode::Record, {}, {}).mutate_target(0);
+  fb::Instruction &wait = writer.add(fb::Opcode::Wait, {}, {});
+  wait.mutate_target(0);
+  wait.mutate_stream(1);
+  writer.add(fb::Opcode::AllGather, {v1}, {v2}, {}, {mesh.whole("tp")})
+      .mutate_stream(1);
+  writer.launch("iota", fill, {}, {v3});
+  fb::Instruction &record = writer.add(fb::Opcode::Record, {}, {});
+  record.mutate_target(1);
+  record.mutate_stream(1);
+  writer.add(fb::Opcode::Wait, {}, {}).mutate_target(1);
+  writer.launch("sum",
+                RuleBuilder("i,i->i").allLinear().build({{16}, {16}}, {{16}}),
+                {v2, v3}, {v4});
+  addPort(builder, entry->inputs, "x", half, {v0});
+  addPort(builder, entry->outputs, "y", row, {v4});
+  builder.plan.memory[0]->arena_peak = 320;
+  builder.plan.entries.push_back(std::move(entry));
+  return std::move(builder.plan);
+}
+
+fb::PlanT exchangePlan(bool crossed) {
+  Mesh mesh = *Mesh::parse("pp=2");
+  PlanBuilder builder(mesh);
+  TensorType row{DType::F32, {16}, sharding("[{}]", mesh), ReductionKind::Sum};
+  auto entry = std::make_unique<fb::EntryT>();
+  entry->name = "swap";
+  std::vector<uint32_t> in, out;
+  for (uint32_t stage : {0u, 1u}) {
+    entry->programs.push_back(std::make_unique<fb::ProgramT>());
+    ProgramWriter writer(builder, *entry->programs[stage]);
+    uint32_t mine = writer.arena(row, 0), other = writer.arena(row, 64);
+    bool sendsFirst = stage == 0 || crossed;
+    if (!sendsFirst)
+      writer.add(fb::Opcode::Recv, {}, {other}).mutate_target(1 - stage);
+    writer.add(fb::Opcode::Send, {mine}, {}).mutate_target(1 - stage);
+    if (sendsFirst)
+      writer.add(fb::Opcode::Recv, {}, {other}).mutate_target(1 - stage);
+    builder.plan.memory[stage]->arena_peak = 128;
+  }
+  addPort(builder, entry->inputs, "x", row, {0, 0});
+  addPort(builder, entry->outputs, "y", row, {1, 1});
+  builder.plan.entries.push_back(std::move(entry));
+  return std::move(builder.plan);
+}
+
 } // namespace tandem::test

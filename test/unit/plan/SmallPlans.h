@@ -65,6 +65,17 @@ fb::PlanT mlpPlan();
 /// state, and broadcasts a scalar over pp.
 fb::PlanT twoStagePlan();
 
+/// One rank of two with two streams: stream 0 computes %1, stream 1 reduces
+/// it to %2 while stream 0 computes %3, which is added to %2:
+///
+///   0: #0 scale %0->%1  #1 record 0                #4 scale %0->%3
+///   1:                       #2 wait 0 #3 all_reduce %1->%2 #5 record 1
+///   0: #6 wait 1  #7 sum %2 %3->%4
+fb::PlanT twoStreamPlan();
+
+/// Two stages that send each other a row; `crossed`: both send first.
+fb::PlanT exchangePlan(bool crossed);
+
 } // namespace tandem::test
 
 #endif // TANDEM_TEST_UNIT_PLAN_SMALLPLANS_H

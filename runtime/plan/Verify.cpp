@@ -1,0 +1,21 @@
+#include "runtime/plan/Verify.h"
+#include "runtime/plan/MemoryCheck.h"
+#include "runtime/plan/PlacementCheck.h"
+#include "runtime/plan/TypeCheck.h"
+
+namespace tandem {
+
+Status verify(const Plan &plan, const VerifyOptions &options) {
+  TANDEM_TRY(checkPlacement(plan));
+  std::vector<uint64_t> arenaEnds(plan.stages(), 0);
+  for (const fb::Entry *entry : *plan.table().entries()) {
+    TANDEM_TRY(checkTypes(plan, *entry));
+    for (uint32_t stage = 0; stage < plan.stages(); ++stage)
+      TANDEM_TRY(checkMemory(plan, *entry, stage, arenaEnds[stage]));
+    TANDEM_TRY(walkTogether(
+        plan, *entry, [](const std::vector<Step> &) { return Status(); }));
+  }
+  return checkDeclaredMemory(plan, arenaEnds, options.memoryBytes);
+}
+
+} // namespace tandem

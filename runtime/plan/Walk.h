@@ -1,0 +1,129 @@
+//===- Walk.h - Steps through a plan ----------------------------*- C++ -*-===//
+//
+// What it is: the one way to go through a plan's programs. A Step is an
+// instruction with what its indices stand for; verify, inspect and the
+// simulator are visitors.
+//
+//   walkProgram(plan, entry, stage, [&](const Step &step) -> Status {
+//     if (std::optional<Collective> c = step.collective()) ...
+//   });
+//
+// One representative for each `pp` coordinate is enough: the ranks of a
+// program run the same instructions on the same capacities, so a collective
+// among them is one event. What joins programs is met in `walkTogether`,
+// which goes through all of them at once, in an order that could happen:
+//
+//   pp 0:  embedding   send ------.        all_reduce over {"pp"}
+//   pp 1:              recv <-----'  norm  all_reduce over {"pp"}
+//
+//   visits  {0 embedding} {0 send, 1 recv} {1 norm} {0 and 1 all_reduce}
+//
+// or says which instructions wait for each other. The rules of waiting:
+//   - a stream runs its instructions in order; `wait` holds it until the
+//     latest `record` of that event before it in the program
+//   - stream 0 holds back what stands behind it in the program, on any
+//     stream, as a device does that runs it on the rank's own thread
+//   - `send` completes when it is received: no buffer is assumed
+//   - partners meet on equal streams, in order
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TANDEM_RUNTIME_PLAN_WALK_H
+#define TANDEM_RUNTIME_PLAN_WALK_H
+
+#include "runtime/mesh/Collectives.h"
+#include "runtime/plan/Plan.h"
+
+#include <functional>
+
+namespace tandem {
+
+/// One instruction of one program. Cheap to copy; the plan outlives it.
+class Step {
+public:
+  Step(const Plan &plan, const fb::Entry &entry, uint32_t stage, uint32_t index)
+      : plan_(&plan), entry_(&entry), program_(entry.programs()->Get(stage)),
+        instruction_(program_->instructions()->Get(index)), stage_(stage),
+        index_(index) {}
+
+  const Plan &plan() const { return *plan_; }
+  const fb::Entry &entry() const { return *entry_; }
+  const fb::Program &program() const { return *program_; }
+  const fb::Instruction &instruction() const { return *instruction_; }
+  uint32_t stage() const { return stage_; }
+  uint32_t index() const { return index_; }
+  fb::Opcode op() const { return instruction_->op(); }
+  /// The kernel's name, or the operation's (`all_reduce`).
+  const char *what() const;
+  const AxisList &axes() const { return plan_->axisList(instruction_->axes()); }
+  const ShardingRule &rule() const { return plan_->rule(instruction_->rule()); }
+  /// Empty where the plan says none.
+  const char *cause() const { return text(instruction_->cause()); }
+  const char *location() const { return text(instruction_->location()); }
+  std::vector<int64_t> numbers() const;
+
+  uint32_t inputs() const { return instruction_->inputs(); }
+  uint32_t outputs() const { return instruction_->outputs(); }
+  /// Indices of values in the program.
+  uint32_t input(uint32_t i) const { return argument(i); }
+  uint32_t output(uint32_t i) const { return argument(inputs() + i); }
+  /// kNone where there is none.
+  uint32_t workspace() const;
+  const fb::Value &value(uint32_t index) const {
+    return *program_->values()->Get(index);
+  }
+  const TensorType &typeOf(uint32_t value) const {
+    return plan_->type(this->value(value).type());
+  }
+  const TensorType &inputType(uint32_t i) const { return typeOf(input(i)); }
+  const TensorType &outputType(uint32_t i) const { return typeOf(output(i)); }
+
+  /// What it is as a collective; nothing for launch, record and wait.
+  std::optional<Collective> collective() const;
+  /// The type whose bytes move: the operand's, the result's where there is no
+  /// operand. Of collectives with arguments.
+  const TensorType &movedType() const {
+    return inputs() ? inputType(0) : outputType(0);
+  }
+  /// Whether ranks of other stages take part.
+  bool crossesStages() const;
+  /// `entry 'next', pp 1, instruction 12 (all_reduce) at layers.3.mlp`
+  std::string describe() const;
+  /// A failure here, with instruction and location filled in.
+  Status refused(const std::string &why) const;
+
+private:
+  uint32_t argument(uint32_t position) const {
+    return program_->args()->Get(instruction_->first_arg() + position);
+  }
+  const char *text(uint32_t index) const {
+    return index == kNone ? "" : plan_->string(index);
+  }
+
+  const Plan *plan_;
+  const fb::Entry *entry_;
+  const fb::Program *program_;
+  const fb::Instruction *instruction_;
+  uint32_t stage_, index_;
+};
+
+/// Visits the instructions of one program in order, until one fails.
+Status walkProgram(const Plan &plan, const fb::Entry &entry, uint32_t stage,
+                   const std::function<Status(const Step &)> &visit);
+
+/// The stages whose ranks meet in a collective over `axes` that a rank of
+/// `stage` joins, ascending.
+std::vector<uint32_t> stagesOf(const Plan &plan, uint32_t stage,
+                               const AxisList &axes);
+
+/// Visits all programs of an entry at once, in the order of this file's
+/// comment: single steps, a send with its recv (in this order), or the steps
+/// of a collective across stages (by stage). Fails where programs cannot go
+/// on, or where what meets does not match.
+Status
+walkTogether(const Plan &plan, const fb::Entry &entry,
+             const std::function<Status(const std::vector<Step> &)> &visit);
+
+} // namespace tandem
+
+#endif // TANDEM_RUNTIME_PLAN_WALK_H
