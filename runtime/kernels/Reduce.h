@@ -1,0 +1,27 @@
+//===- Reduce.h - reduce, cumulative_sum ------------------------*- C++ -*-===//
+//
+// reduce          in -> out      numbers [kind]: 0 sum, 1 max, 2 min
+//                 Over the valid lanes of the dimensions whose factor the
+//                 output lacks; the others keep their order. Nothing to reduce
+//                 gives 0, or the type's lowest or highest value (-inf, inf).
+// cumulative_sum  in -> out      numbers [dim, exclusive, reverse]
+//
+// Any type to the same type. Floats add in double, integers in int64, in the
+// order of memory. max and min give NaN where a lane is NaN. No workspace;
+// bytes: in + out.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TANDEM_RUNTIME_KERNELS_REDUCE_H
+#define TANDEM_RUNTIME_KERNELS_REDUCE_H
+
+#include "runtime/kernels/Kernel.h"
+
+namespace tandem {
+
+const Kernel &reduceKernel();
+const Kernel &cumulativeSumKernel();
+
+} // namespace tandem
+
+#endif // TANDEM_RUNTIME_KERNELS_REDUCE_H

@@ -1,0 +1,36 @@
+#include "runtime/kernels/Attention.h"
+#include "runtime/kernels/Einsum.h"
+#include "runtime/kernels/Fill.h"
+#include "runtime/kernels/Gather.h"
+#include "runtime/kernels/Map.h"
+#include "runtime/kernels/Norm.h"
+#include "runtime/kernels/Rearrange.h"
+#include "runtime/kernels/Reduce.h"
+#include "runtime/kernels/Rope.h"
+#include "runtime/kernels/Sample.h"
+#include "runtime/kernels/Softmax.h"
+#include "runtime/kernels/TopK.h"
+
+namespace tandem {
+
+std::vector<const Kernel *> allKernels() {
+  // In name order. A table rather than registration by static objects, which
+  // a linker drops from a static library.
+  return {&attentionKernel(), &concatKernel(),      &cumulativeSumKernel(),
+          &einsumKernel(),    &embeddingKernel(),   &fillKernel(),
+          &gatherKernel(),    &iotaKernel(),        &layerNormKernel(),
+          &mapKernel(),       &maskPaddingKernel(), &padKernel(),
+          &reduceKernel(),    &reshapeKernel(),     &rmsNormKernel(),
+          &ropeKernel(),      &sampleKernel(),      &scatterAddKernel(),
+          &sliceKernel(),     &softmaxKernel(),     &takeOwnKernel(),
+          &topKKernel(),      &transposeKernel(),   &updateSliceKernel()};
+}
+
+const Kernel *findKernel(std::string_view name) {
+  for (const Kernel *kernel : allKernels())
+    if (kernel->name() == name)
+      return kernel;
+  return nullptr;
+}
+
+} // namespace tandem

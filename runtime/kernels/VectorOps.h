@@ -1,0 +1,94 @@
+//===- VectorOps.h - Inner loops, one build per instruction set -*- C++ -*-===//
+//
+// The library is compiled for baseline x86-64 (or another CPU). The loops in
+// which kernels spend their time are compiled again for AVX2+FMA+F16C and for
+// AVX-512 (VectorOps.inc), and one table is chosen when the program starts:
+//
+//   const VectorOps &ops = vectorOps();
+//   float total = ops.sumSquares(row, n);
+//
+// Every function works on contiguous lanes, accepts n = 0 and unaligned
+// addresses, reads and writes exactly n lanes, and adds in an order that
+// depends on n alone: the same bits on every call. Another instruction set may
+// give other last bits.
+//
+// Accuracy, in units in the last place of float32, measured against float64
+// over the whole range (test/unit/kernels/VectorOpsTest.cpp): exp, log and
+// expm1-based tanh 3, sigmoid and silu 4, erf 4, gelu 8 where the result
+// exceeds 1e-6 of its argument.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TANDEM_RUNTIME_KERNELS_VECTOROPS_H
+#define TANDEM_RUNTIME_KERNELS_VECTOROPS_H
+
+#include <stdint.h>
+
+namespace tandem {
+
+/// Element types that the product loops read weights in.
+enum WeightKind { kWeightF32 = 0, kWeightBF16 = 1, kWeightF16 = 2 };
+
+/// Rows that dotRows and addRows take at most.
+constexpr int kMaxProductRows = 7;
+
+struct VectorOps {
+  const char *name; ///< `baseline`, `avx2`, `avx512`.
+
+  void (*widenBF16)(float *out, const uint16_t *in, int64_t n);
+  void (*widenF16)(float *out, const uint16_t *in, int64_t n);
+  void (*narrowBF16)(uint16_t *out, const float *in, int64_t n);
+  void (*narrowF16)(uint16_t *out, const float *in, int64_t n);
+
+  /// out[m * outStride + j] = sum over k of x[m * xStride + k] *
+  /// w[j * wStride + k], for `rows` (1 to kMaxProductRows) m, `columns` j and
+  /// `depth` k. Streams w once. Indexed by WeightKind.
+  void (*dotRows[3])(float *out, int64_t outStride, const float *x,
+                     int64_t xStride, const void *w, int64_t wStride, int rows,
+                     int64_t columns, int64_t depth);
+  /// out[m * outStride + j] += sum over k of x[m * xStride + k] *
+  /// w[k * wStride + j]. Streams w once.
+  void (*addRows[3])(float *out, int64_t outStride, const float *x,
+                     int64_t xStride, const void *w, int64_t wStride, int rows,
+                     int64_t columns, int64_t depth);
+
+  float (*sum)(const float *in, int64_t n);
+  float (*sumSquares)(const float *in, int64_t n);
+  /// Sum of (in - mean)^2.
+  float (*sumDeviations)(const float *in, float mean, int64_t n);
+  /// The largest lane, -inf for n = 0; NaN lanes are passed over.
+  float (*max)(const float *in, int64_t n);
+  /// out = exp(in - shift); returns the sum of out. May be in place.
+  float (*expSum)(float *out, const float *in, float shift, int64_t n);
+  void (*scale)(float *out, const float *in, float factor, int64_t n);
+  /// out = in * factor * (offset + weight).
+  void (*scaleByWeight)(float *out, const float *in, const float *weight,
+                        float factor, float offset, int64_t n);
+  /// out = (in - mean) * factor * weight + bias; `bias` may be null.
+  void (*normalise)(float *out, const float *in, const float *weight,
+                    const float *bias, float mean, float factor, int64_t n);
+
+  /// cosine[i], sine[i] of position * frequency[i], times `factor`; the angle
+  /// is reduced in double.
+  void (*angles)(float *cosine, float *sine, const double *frequency,
+                 double position, double factor, int64_t n);
+  /// Rotates pairs (a[i], b[i]): outA = a cos - b sin, outB = b cos + a sin.
+  void (*rotate)(float *outA, float *outB, const float *a, const float *b,
+                 const float *cosine, const float *sine, int64_t n);
+
+  /// Elementwise functions by MapOp; null where a loop in Map_cpu.cpp does.
+  void (*unary[64])(float *out, const float *in, int64_t n);
+  void (*binary[64])(float *out, const float *a, const float *b, int64_t n);
+};
+
+enum class VectorLevel { Baseline, Avx2, Avx512 };
+
+/// The loops for the best level that this CPU has; TANDEM_VECTOR=baseline or
+/// avx2 lowers it (to compare, or to reproduce another machine's bits).
+const VectorOps &vectorOps();
+/// The loops of one level, null where this CPU or build lacks it.
+const VectorOps *vectorOpsOf(VectorLevel level);
+
+} // namespace tandem
+
+#endif // TANDEM_RUNTIME_KERNELS_VECTOROPS_H
