@@ -158,6 +158,31 @@ RankedTensorType localType(RankedTensorType type, ShardingAttr sharding,
   return RankedTensorType::get(local, type.getElementType(), encoding);
 }
 
+DType dtypeOf(Type elementType) {
+  std::string text;
+  llvm::raw_string_ostream(text) << elementType;
+  std::optional<DType> dtype = parseDType(text);
+  assert(dtype && "an element type that plans lack");
+  return *dtype;
+}
+
+TensorType tensorTypeOf(Type type, const Sharding &sharding,
+                        ReductionKind reduction) {
+  auto tensor = cast<RankedTensorType>(type);
+  return {dtypeOf(tensor.getElementType()), toVector(globalShape(type)),
+          sharding, reduction};
+}
+
+TensorType tensorTypeOf(Type localType, const Mesh &mesh) {
+  LocalAttr local = localOf(localType);
+  if (!local) {
+    size_t rank = cast<RankedTensorType>(localType).getRank();
+    return tensorTypeOf(localType, Sharding::replicatedOver(rank));
+  }
+  return tensorTypeOf(localType, local.getSharding().getValue(mesh),
+                      local.getReduction());
+}
+
 std::optional<int64_t> layerOf(Operation *op) {
   if (auto layer = op->getAttrOfType<IntegerAttr>(TandemDialect::kLayer))
     return layer.getInt();

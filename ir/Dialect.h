@@ -4,7 +4,7 @@
 #define TANDEM_IR_DIALECT_H
 
 #include "ir/Tensor.h"
-#include "runtime/mesh/Rule.h"
+#include "runtime/mesh/TensorType.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Builders.h"
@@ -34,6 +34,16 @@ int64_t numberBits(double value);
 
 llvm::hash_code hash_value(const ShardingRule &rule);
 
+/// Whether operations may have operands of that type: a ranked tensor of
+/// static sizes, whose element type plans know.
+bool isTensor(mlir::Type type);
+
+/// The types of a binary operation: `T`, or `(L, R) -> T` where they differ.
+mlir::ParseResult parseBinaryTypes(mlir::OpAsmParser &parser, mlir::Type &lhs,
+                                   mlir::Type &rhs, mlir::Type &result);
+void printBinaryTypes(mlir::OpAsmPrinter &printer, mlir::Operation *op,
+                      mlir::Type lhs, mlir::Type rhs, mlir::Type result);
+
 } // namespace tandem
 
 #include "ir/Dialect.h.inc"
@@ -62,6 +72,15 @@ LocalAttr localOf(mlir::Type type);
 mlir::RankedTensorType localType(mlir::RankedTensorType type,
                                  ShardingAttr sharding, const Mesh &mesh,
                                  ReductionKind reduction = ReductionKind::Sum);
+
+/// The element type's number. Verifiers admit floats and integers that have
+/// one, so that it asserts.
+DType dtypeOf(mlir::Type elementType);
+/// A tensor of `type`'s element type and global shape, laid out so.
+TensorType tensorTypeOf(mlir::Type type, const Sharding &sharding,
+                        ReductionKind reduction = ReductionKind::Sum);
+/// A local tensor as its encoding states; a global one as replicated.
+TensorType tensorTypeOf(mlir::Type localType, const Mesh &mesh);
 
 /// The layer of an operation, nothing where it has none (constants).
 std::optional<int64_t> layerOf(mlir::Operation *op);

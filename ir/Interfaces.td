@@ -49,6 +49,23 @@ def ReferenceOpInterface : OpInterface<"ReferenceOpInterface"> {
   ];
 }
 
+def SelectionOpInterface : OpInterface<"SelectionOpInterface"> {
+  let cppNamespace = "::tandem";
+  let description = [{
+    An operation that selects along a dimension and can do so piece by piece:
+    its selection factor may be split, each rank giving candidates.
+  }];
+  let methods = [
+    InterfaceMethod<"Whether candidates of that many pieces are fewer than all.",
+        "bool", "shrinksTo", (ins "int64_t":$pieces)>,
+    InterfaceMethod<[{Creates the operation that gives the candidates of each
+        piece (first) and the one that chooses among them (last), whose results
+        are this operation's.}],
+        "::llvm::SmallVector<::mlir::Operation *>", "expand",
+        (ins "::mlir::OpBuilder &":$builder, "int64_t":$pieces)>,
+  ];
+}
+
 def KernelOpInterface : OpInterface<"KernelOpInterface"> {
   let cppNamespace = "::tandem";
   let description = [{

@@ -36,16 +36,17 @@ class Tandem_PassThroughOp<string opMnemonic, list<Trait> traits = []>
   }];
 }
 
-def Tandem_Tensor : Type<CPred<"::llvm::isa<::mlir::RankedTensorType>($_self)">,
-                         "ranked tensor", "::mlir::RankedTensorType">;
+/// Sizes are known, elements have a number in plans.
+def Tandem_Tensor : Type<CPred<"::tandem::isTensor($_self)">,
+                         "tensor of known sizes", "::mlir::RankedTensorType">;
 def Tandem_FloatTensor : Type<And<[Tandem_Tensor.predicate,
     CPred<"::llvm::isa<::mlir::FloatType>(::llvm::cast<::mlir::RankedTensorType>($_self).getElementType())">]>,
-    "ranked tensor of floats", "::mlir::RankedTensorType">;
+    "tensor of known sizes and floats", "::mlir::RankedTensorType">;
 def Tandem_IntTensor : Type<And<[Tandem_Tensor.predicate,
     CPred<"::llvm::isa<::mlir::IntegerType>(::llvm::cast<::mlir::RankedTensorType>($_self).getElementType())">]>,
-    "ranked tensor of integers", "::mlir::RankedTensorType">;
+    "tensor of known sizes and integers", "::mlir::RankedTensorType">;
 def Tandem_BoolTensor : Type<And<[Tandem_Tensor.predicate,
     CPred<"::llvm::cast<::mlir::RankedTensorType>($_self).getElementType().isInteger(1)">]>,
-    "ranked tensor of i1", "::mlir::RankedTensorType">;
+    "tensor of known sizes and i1", "::mlir::RankedTensorType">;
 
 #endif // TANDEM_IR_OPS_BASE_TD

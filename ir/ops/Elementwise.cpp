@@ -244,7 +244,38 @@ LogicalResult UnaryOp::evaluate(Operands operands, Results results) {
 // binary
 //===----------------------------------------------------------------------===//
 
+ParseResult parseBinaryTypes(OpAsmParser &parser, Type &lhs, Type &rhs,
+                             Type &result) {
+  SMLoc location = parser.getCurrentLocation();
+  if (parser.parseType(result))
+    return failure();
+  lhs = rhs = result;
+  auto function = dyn_cast<FunctionType>(result);
+  if (!function)
+    return success();
+  if (function.getNumInputs() != 2 || function.getNumResults() != 1)
+    return parser.emitError(location, "expected two operands and one result");
+  lhs = function.getInput(0);
+  rhs = function.getInput(1);
+  result = function.getResult(0);
+  return success();
+}
+
+void printBinaryTypes(OpAsmPrinter &printer, Operation *, Type lhs, Type rhs,
+                      Type result) {
+  if (lhs == result && rhs == result)
+    printer << result;
+  else
+    printer.printFunctionalType(TypeRange{lhs, rhs}, TypeRange{result});
+}
+
 LogicalResult BinaryOp::verify() {
+  Type elementType = getResult().getType().getElementType();
+  if (failed(expectShape(*this, "lhs", getLhs(), shapeOf(getResult()))) ||
+      failed(expectShape(*this, "rhs", getRhs(), shapeOf(getResult()))) ||
+      failed(expectElementType(*this, "lhs", getLhs(), elementType)) ||
+      failed(expectElementType(*this, "rhs", getRhs(), elementType)))
+    return failure();
   if (failed(expectSuitable(*this, stringifyBinaryKind(getKind()),
                             rowOf(binaryFunctions, getKind()).takes)))
     return failure();

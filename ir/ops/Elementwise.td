@@ -23,7 +23,7 @@ def Tandem_UnaryOp : Tandem_PassThroughOp<"unary", [AllTypesMatch<["input", "res
   let hasVerifier = 1;
 }
 
-def Tandem_BinaryOp : Tandem_PassThroughOp<"binary", [AllTypesMatch<["lhs", "rhs", "result"]>]> {
+def Tandem_BinaryOp : Tandem_PassThroughOp<"binary"> {
   let summary = "an elementwise function of two operands of one type";
   let description = [{
     ```mlir
@@ -31,15 +31,24 @@ def Tandem_BinaryOp : Tandem_PassThroughOp<"binary", [AllTypesMatch<["lhs", "rhs
     ```
     Operands have one shape: broadcasts are explicit. `mul` is linear in each
     operand while the other stays reduced, `sub` in both together, `div` in
-    the left. Sums are `tandem.sum`.
+    the left. Sums are `tandem.sum`. Types are written one by one, as
+    `(L, R) -> T`, where they differ: local tensors of which one is unreduced.
 
     Constraints:
-    1. `and` and `or` take `i1`, the others numbers.
+    1. `and` and `or` take `i1`, the others numbers;
+    2. operands and result have one global shape and element type.
   }];
   let arguments = (ins Tandem_BinaryKindAttr:$kind, Tandem_Tensor:$lhs,
                        Tandem_Tensor:$rhs);
   let results = (outs Tandem_Tensor:$result);
-  let assemblyFormat = "$kind `,` $lhs `,` $rhs attr-dict `:` type($result)";
+  let builders = [OpBuilder<(ins "::tandem::BinaryKind":$kind,
+                                 "::mlir::Value":$lhs, "::mlir::Value":$rhs), [{
+    build($_builder, $_state, lhs.getType(), kind, lhs, rhs);
+  }]>];
+  let assemblyFormat = [{
+    $kind `,` $lhs `,` $rhs attr-dict `:`
+    custom<BinaryTypes>(type($lhs), type($rhs), type($result))
+  }];
   let hasVerifier = 1;
 }
 

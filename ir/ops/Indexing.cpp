@@ -317,6 +317,10 @@ LogicalResult TopKOp::verify() {
   int64_t size = getInput().getType().getShape().back();
   if (k > size)
     return emitOpError() << "k is " << k << ", expected at most " << size;
+  int64_t pieces = getPieces();
+  if (pieces < 1 || values.back() % pieces)
+    return emitOpError() << "pieces is " << pieces
+                         << ", expected a divisor of k, " << values.back();
   shape.back() = values.back();
   if (failed(expectShape(*this, "values", getValues(), shape)) ||
       failed(expectShape(*this, "indices", getIndices(), shape)) ||
@@ -342,6 +346,28 @@ ShardingRule TopKOp::getShardingRule() {
 
 KernelSpec TopKOp::getKernelSpec() { return {"top_k", {}, -1, false}; }
 
+bool TopKOp::shrinksTo(int64_t pieces) {
+  return globalShape(getValues().getType()).back() * pieces <
+         globalShape(getInput().getType()).back();
+}
+
+SmallVector<Operation *> TopKOp::expand(OpBuilder &builder, int64_t pieces) {
+  auto widened = [&](Value result) {
+    auto type = cast<RankedTensorType>(result.getType());
+    SmallVector<int64_t> shape(type.getShape());
+    shape.back() *= pieces;
+    return type.clone(shape);
+  };
+  auto candidates = TopKOp::create(
+      builder, getLoc(), widened(getValues()), widened(getIndices()),
+      getInput(), getPayload(), builder.getI64IntegerAttr(pieces));
+  auto chosen =
+      TopKOp::create(builder, getLoc(), getValues().getType(),
+                     getIndices().getType(), candidates.getValues(),
+                     candidates.getIndices(), builder.getI64IntegerAttr(1));
+  return {candidates, chosen};
+}
+
 namespace {
 
 struct Candidate {
@@ -359,11 +385,13 @@ bool comesBefore(const Candidate &a, const Candidate &b) {
   return a.place < b.place;
 }
 
+/// The candidates of lanes `from` up to `to`, best first.
 std::vector<Candidate> sortedCandidates(const Tensor &values,
-                                        const Tensor *payload, Index index) {
+                                        const Tensor *payload, Index index,
+                                        int64_t from, int64_t to) {
   std::vector<Candidate> candidates;
   const LocalDim &last = values.dim(values.rank() - 1);
-  for (int64_t lane = 0; lane < last.valid; ++lane) {
+  for (int64_t lane = from; lane < std::min(to, last.valid); ++lane) {
     index.back() = lane;
     double place =
         payload ? payload->at(index) : static_cast<double>(last.begin + lane);
@@ -382,10 +410,18 @@ const Candidate noCandidate = {-std::numeric_limits<double>::infinity(),
 LogicalResult TopKOp::evaluate(Operands operands, Results results) {
   const Tensor *payload = operands.size() > 1 ? operands[1] : nullptr;
   std::vector<Candidate> candidates;
+  // On one rank all pieces are here; on as many ranks as pieces each has one.
+  const LocalDim &input = operands[0]->dims().back();
+  const LocalDim &output = results[0].dims().back();
+  int64_t each = output.global / getPieces();
+  int64_t pieces = std::max<int64_t>(output.capacity / each, 1);
+  int64_t width = (input.capacity + pieces - 1) / pieces;
   results[0].forEachValid([&](const Index &index) {
-    if (index.back() == 0)
-      candidates = sortedCandidates(*operands[0], payload, index);
-    size_t place = index.back();
+    int64_t piece = index.back() / each;
+    if (index.back() % each == 0)
+      candidates = sortedCandidates(*operands[0], payload, index, piece * width,
+                                    (piece + 1) * width);
+    size_t place = index.back() % each;
     const Candidate &chosen =
         place < candidates.size() ? candidates[place] : noCandidate;
     results[0].at(index) = chosen.value;
@@ -482,7 +518,9 @@ LogicalResult SampleOp::evaluate(Operands operands, Results results) {
     Draw draw{number(1), number(3), static_cast<int64_t>(number(2)),
               uniformNumber(seed, row, position)};
     results[0].at(index) =
-        drawFrom(sortedCandidates(*operands[0], nullptr, {index[0], 0}), draw);
+        drawFrom(sortedCandidates(*operands[0], nullptr, {index[0], 0}, 0,
+                                  operands[0]->dim(1).valid),
+                 draw);
   });
   return success();
 }

@@ -87,7 +87,7 @@ def Tandem_UpdateSliceOp : Tandem_TensorOp<"update_slice", [AllTypesMatch<["base
   let hasVerifier = 1;
 }
 
-def Tandem_TopKOp : Tandem_TensorOp<"top_k"> {
+def Tandem_TopKOp : Tandem_TensorOp<"top_k", [DeclareOpInterfaceMethods<SelectionOpInterface>]> {
   let summary = "the largest values of the last dimension, and where they are";
   let description = [{
     ```mlir
@@ -96,15 +96,19 @@ def Tandem_TopKOp : Tandem_TensorOp<"top_k"> {
     ```
     Descending; ties go to the lower index. With a payload the second result
     holds payload entries in place of indices, and ties go to the lower of
-    them: so candidates of several ranks are merged. The last dimension is a
-    selection factor: split over n ranks, each gives its own k candidates.
+    them: so candidates of several ranks are merged. With `pieces` n the last
+    dimension is cut into n pieces (of the ceiling) and the results hold the
+    k/n largest of each, piece after piece. The last dimension is a selection
+    factor: split over n ranks, each gives the candidates of its piece.
 
     Constraints:
-    1. results have the operand's leading dimensions and k as the last;
+    1. results have the operand's leading dimensions and k as the last, a
+       multiple of `pieces`;
     2. k is at most the last dimension's size;
     3. a payload has the values' shape.
   }];
-  let arguments = (ins Tandem_FloatTensor:$input, Optional<Tandem_IntTensor>:$payload);
+  let arguments = (ins Tandem_FloatTensor:$input, Optional<Tandem_IntTensor>:$payload,
+      DefaultValuedAttr<I64Attr, "1">:$pieces);
   let results = (outs Tandem_FloatTensor:$values, Tandem_IntTensor:$indices);
   let assemblyFormat = "$input (`payload` $payload^)? attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;

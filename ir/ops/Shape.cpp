@@ -32,10 +32,11 @@ std::optional<std::vector<double>> numbersOf(ElementsAttr elements) {
     }
     return numbers;
   }
-  bool isBool = dense.getElementType().isInteger(1);
+  bool isSigned = !dense.getElementType().isInteger(1) &&
+                  !dense.getElementType().isUnsignedInteger();
   for (const APInt &value : dense.getValues<APInt>())
-    numbers.push_back(isBool ? double(value.getZExtValue())
-                             : double(value.getSExtValue()));
+    numbers.push_back(isSigned ? double(value.getSExtValue())
+                               : double(value.getZExtValue()));
   return numbers;
 }
 

@@ -6,6 +6,18 @@ using namespace mlir;
 
 namespace tandem {
 
+bool isTensor(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || !tensor.hasStaticShape())
+    return false;
+  Type element = tensor.getElementType();
+  if (auto integer = dyn_cast<IntegerType>(element))
+    return !integer.isSigned() &&
+           (integer.isSignlessInteger(1) ||
+            llvm::is_contained({8u, 16u, 32u, 64u}, integer.getWidth()));
+  return isa<Float64Type, Float32Type, Float16Type, BFloat16Type>(element);
+}
+
 std::vector<int64_t> shapeOf(Value value) {
   return toVector(globalShape(value.getType()));
 }

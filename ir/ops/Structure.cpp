@@ -1,6 +1,6 @@
-#include "ir/Collectives.h"
 #include "ir/Dialect.h"
 #include "ir/ops/Shapes.h"
+#include "runtime/mesh/Collectives.h"
 
 using namespace mlir;
 
@@ -26,21 +26,6 @@ LogicalResult verifyEnds(Operation *op, Value input, Value result) {
   return verifyLocalTypes(op);
 }
 
-Sharding shardingOf(Value value, const Mesh &mesh) {
-  return localOf(value.getType()).getSharding().getValue(mesh);
-}
-
-/// What is still unreduced keeps its kind; what is reduced has none.
-LogicalResult verifyReductionKind(Operation *op, Value input, Value result) {
-  LocalAttr before = localOf(input.getType()),
-            after = localOf(result.getType());
-  if (after.getSharding().getUnreduced().empty() ||
-      after.getReduction() == before.getReduction())
-    return success();
-  return op->emitOpError("result's unreduced terms combine otherwise than the "
-                         "operand's");
-}
-
 /// `op` turns its operand's layout into its result's as `collective` says.
 LogicalResult verifyCollective(Operation *op, Collective collective,
                                AxesAttr axes) {
@@ -49,20 +34,16 @@ LogicalResult verifyCollective(Operation *op, Collective collective,
     return failure();
   Mesh mesh = meshOf(op);
   collective.axes = axes.getValue(mesh);
-  Result<Sharding> expected =
-      resultSharding(collective, shardingOf(input, mesh), mesh);
-  if (!expected.ok())
-    return op->emitOpError(expected.status().message());
-  Sharding got = shardingOf(result, mesh);
-  if (!got.sameLayout(*expected))
-    return op->emitOpError() << "result has sharding " << toString(got, mesh)
-                             << ", expected " << toString(*expected, mesh);
-  return verifyReductionKind(op, input, result);
+  TensorType from = tensorTypeOf(input.getType(), mesh);
+  collective.reduction = from.reduction;
+  Status status = checkCollective(collective, from,
+                                  tensorTypeOf(result.getType(), mesh), mesh);
+  return status.ok() ? success() : op->emitOpError(status.message());
 }
 
 Collective collectiveOf(CollectiveKind kind, int64_t dim = 0,
                         int64_t fromDim = 0) {
-  return {kind, {}, dim, fromDim};
+  return {kind, {}, static_cast<size_t>(dim), static_cast<size_t>(fromDim)};
 }
 
 } // namespace
@@ -100,15 +81,8 @@ LogicalResult AllSliceOp::verify() {
 }
 
 LogicalResult PermuteOp::verify() {
-  if (failed(verifyEnds(*this, getInput(), getResult())))
-    return failure();
-  Mesh mesh = meshOf(*this);
-  Status status =
-      checkPermute(shardingOf(getInput(), mesh), shardingOf(getResult(), mesh),
-                   shapeOf(getInput()), mesh);
-  if (!status.ok())
-    return emitOpError(status.message());
-  return verifyReductionKind(*this, getInput(), getResult());
+  return verifyCollective(*this, collectiveOf(CollectiveKind::Permute),
+                          getAxes());
 }
 
 LogicalResult BroadcastOp::verify() {

@@ -10,7 +10,7 @@
 #define TANDEM_RUNTIME_EXEC_RANKLAYOUT_H
 
 #include "runtime/kernels/Kernel.h"
-#include "runtime/plan/TensorType.h"
+#include "runtime/mesh/TensorType.h"
 
 namespace tandem {
 

@@ -13,8 +13,8 @@ bool AxisRef::operator<(const AxisRef &other) const {
 }
 
 bool AxisRef::overlaps(const AxisRef &other) const {
-  return name == other.name && preSize < other.preSize * other.size &&
-         other.preSize < preSize * size;
+  return name == other.name && other.preSize % (preSize * size) != 0 &&
+         preSize % (other.preSize * other.size) != 0;
 }
 
 int64_t sizeOf(const AxisList &axes) {
@@ -164,8 +164,11 @@ AxisRef Mesh::whole(std::string_view axis) const {
 }
 
 bool Mesh::contains(const AxisRef &axis) const {
+  int64_t whole = sizeOf(axis.name);
+  // Bounded first, so that the product cannot overflow.
   return has(axis.name) && axis.preSize >= 1 && axis.size >= 1 &&
-         sizeOf(axis.name) % (axis.preSize * axis.size) == 0;
+         axis.preSize <= whole && axis.size <= whole &&
+         whole % (axis.preSize * axis.size) == 0;
 }
 
 int64_t Mesh::strideOf(int index) const {

@@ -48,7 +48,9 @@ struct AxisRef {
   }
   bool operator!=(const AxisRef &other) const { return !(*this == other); }
   bool operator<(const AxisRef &other) const;
-  /// Whether some position of the axis's number belongs to both.
+  /// Whether they cannot be used side by side: neither lies whole in front of
+  /// the other. "tp":(1)2 and "tp":(3)2 of 6 share no digit, but tp / 3 and
+  /// tp % 2 do not name the ranks either.
   bool overlaps(const AxisRef &other) const;
   /// Whether `other` directly follows this part within the same axis.
   bool precedes(const AxisRef &other) const {

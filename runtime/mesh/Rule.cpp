@@ -270,57 +270,68 @@ RuleBuilder::build(const std::vector<std::vector<int64_t>> &operandShapes,
   return rule;
 }
 
-ShardingRule reshapeRule(const std::vector<int64_t> &from,
-                         const std::vector<int64_t> &to) {
-  ShardingRule rule;
-  FactorMapping operand, result;
-  operand.dims.resize(from.size());
-  result.dims.resize(to.size());
-  operand.linear = true;
-  auto add = [&](int64_t size, FactorKind kind) {
+namespace {
+
+/// Walks two shapes of as many elements from the left. `left` and `right` are
+/// what is still unexplained of the dimensions i and j.
+class ReshapeWalk {
+public:
+  ReshapeWalk(const std::vector<int64_t> &from, const std::vector<int64_t> &to)
+      : from(from), to(to) {
+    operand.dims.resize(from.size());
+    result.dims.resize(to.size());
+    operand.linear = true;
+  }
+
+  ShardingRule run() {
+    skipExplained();
+    while (i < from.size() && j < to.size()) {
+      int64_t shared = std::gcd(left, right);
+      if (shared > 1)
+        share(shared);
+      // Where neither side is used up, boundaries do not agree any more.
+      if (left > 1 && right > 1)
+        separate();
+      skipExplained();
+    }
+    return finish();
+  }
+
+  /// Every dimension a factor of its own that is never split.
+  ShardingRule keepApart() {
+    for (size_t d = 0; d < from.size(); ++d)
+      operand.dims[d].push_back(add(from[d], FactorKind::MustReplicate));
+    for (size_t d = 0; d < to.size(); ++d)
+      result.dims[d].push_back(add(to[d], FactorKind::MustReplicate));
+    return finish();
+  }
+
+private:
+  int32_t add(int64_t size, FactorKind kind) {
     rule.factors.push_back({size, kind, ReductionKind::Sum});
     return static_cast<int32_t>(rule.factors.size() - 1);
-  };
-  // Walks both shapes from the left; `left` and `right` are what is still
-  // unexplained of the current dimensions. A factor that divides both is
-  // shared; what does not is a factor of one side that is never split.
-  size_t i = 0, j = 0;
-  int64_t left = from.empty() ? 1 : from[0], right = to.empty() ? 1 : to[0];
-  bool agree = true; // whether everything to the left in the group is shared
-  while (i < from.size() || j < to.size()) {
-    if (left == 1 || i == from.size()) {
-      if (i < from.size()) {
-        left = ++i < from.size() ? from[i] : 1;
-        continue;
-      }
-    }
-    if (right == 1 || j == to.size()) {
-      if (j < to.size()) {
-        right = ++j < to.size() ? to[j] : 1;
-        continue;
-      }
-      continue;
-    }
-    int64_t shared = std::gcd(left, right);
-    if (left == right)
-      shared = left;
-    if (shared > 1 && (shared == left || shared == right) && agree) {
-      int32_t factor = add(shared, FactorKind::PassThrough);
-      operand.dims[i].push_back(factor);
-      result.dims[j].push_back(factor);
-      left /= shared;
-      right /= shared;
-      continue;
-    }
-    // Boundaries no longer agree: share the leading common divisor, then
-    // leave the rest of this group to factors that are never split.
-    if (shared > 1 && agree) {
-      int32_t factor = add(shared, FactorKind::PassThrough);
-      operand.dims[i].push_back(factor);
-      result.dims[j].push_back(factor);
-      left /= shared;
-      right /= shared;
-    }
+  }
+
+  void skipExplained() {
+    while (left == 1 && i < from.size())
+      if (++i < from.size())
+        left = from[i];
+    while (right == 1 && j < to.size())
+      if (++j < to.size())
+        right = to[j];
+  }
+
+  void share(int64_t size) {
+    int32_t factor = add(size, FactorKind::PassThrough);
+    operand.dims[i].push_back(factor);
+    result.dims[j].push_back(factor);
+    left /= size;
+    right /= size;
+  }
+
+  /// Explains everything up to the next common boundary by factors of one
+  /// side that are never split.
+  void separate() {
     int64_t leftProduct = left, rightProduct = right;
     operand.dims[i].push_back(add(left, FactorKind::MustReplicate));
     result.dims[j].push_back(add(right, FactorKind::MustReplicate));
@@ -335,9 +346,33 @@ ShardingRule reshapeRule(const std::vector<int64_t> &from,
     }
     left = right = 1;
   }
-  rule.operands.push_back(std::move(operand));
-  rule.results.push_back(std::move(result));
-  return rule;
+
+  ShardingRule finish() {
+    rule.operands.push_back(std::move(operand));
+    rule.results.push_back(std::move(result));
+    return std::move(rule);
+  }
+
+  const std::vector<int64_t> &from, &to;
+  ShardingRule rule;
+  FactorMapping operand, result;
+  size_t i = 0, j = 0;
+  int64_t left = from.empty() ? 1 : from[0], right = to.empty() ? 1 : to[0];
+};
+
+} // namespace
+
+ShardingRule reshapeRule(const std::vector<int64_t> &from,
+                         const std::vector<int64_t> &to) {
+  auto product = [](const std::vector<int64_t> &shape) {
+    return std::accumulate(shape.begin(), shape.end(), int64_t(1),
+                           std::multiplies<>());
+  };
+  int64_t elements = product(from);
+  assert(elements == product(to) && "a reshape keeps the number of elements");
+  if (elements == 0) // Nothing to split, and no boundaries to compare.
+    return ReshapeWalk(from, to).keepApart();
+  return ReshapeWalk(from, to).run();
 }
 
 Result<EinsumEquation> EinsumEquation::parse(std::string_view text) {

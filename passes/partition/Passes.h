@@ -1,0 +1,19 @@
+//===- Passes.h - From global tensors to local ones ---------------*- C++
+//-*-===//
+
+#ifndef TANDEM_PASSES_PARTITION_PASSES_H
+#define TANDEM_PASSES_PARTITION_PASSES_H
+
+#include "ir/Dialect.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace tandem {
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "passes/partition/Passes.h.inc"
+} // namespace tandem
+
+#endif // TANDEM_PASSES_PARTITION_PASSES_H

@@ -1,0 +1,218 @@
+#include "passes/propagate/Passes.h"
+#include "passes/propagate/Propagation.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+
+namespace tandem {
+#define GEN_PASS_DEF_PROPAGATESHARDINGS
+#include "passes/propagate/Passes.h.inc"
+
+namespace {
+
+/// The module as a PropagationGraph, and back.
+class ModuleGraph {
+public:
+  explicit ModuleGraph(ModuleOp module)
+      : module(module), mesh(meshOf(module)), meshName(meshNameOf(module)),
+        graph(mesh) {}
+
+  LogicalResult build() {
+    for (auto function : module.getOps<func::FuncOp>())
+      if (failed(addFunction(function)))
+        return failure();
+    return success();
+  }
+
+  void run(const PropagationOptions &options) { graph.run(options); }
+
+  void report() {
+    for (const PropagationConflict &conflict : graph.conflicts()) {
+      Operation *op = operations[conflict.op];
+      InFlightDiagnostic remark = op->emitRemark()
+                                  << "tensors do not agree on a factor: ";
+      auto print = [&](const AxisList &axes) {
+        remark << "{";
+        for (size_t i = 0; i < axes.size(); ++i)
+          remark << (i ? ", " : "") << toString(axes[i], mesh);
+        remark << "}";
+      };
+      print(conflict.firstAxes);
+      remark << " against ";
+      print(conflict.secondAxes);
+      remark.attachNote(locations[conflict.first]) << "the first is here";
+      remark.attachNote(locations[conflict.second]) << "the second is here";
+    }
+  }
+
+  void write() {
+    for (auto function : module.getOps<func::FuncOp>())
+      writeFunction(function);
+  }
+
+private:
+  int tensorOf(Value value) {
+    auto [it, added] = tensors.try_emplace(value, 0);
+    if (added)
+      it->second = addTensor(value.getType(), value.getLoc());
+    return it->second;
+  }
+
+  int addTensor(Type type, Location loc) {
+    locations.push_back(loc);
+    return graph.addTensor(toVector(globalShape(type)));
+  }
+
+  /// Arguments with one parameter or state name are one value.
+  void addArgument(func::FuncOp function, BlockArgument argument) {
+    unsigned index = argument.getArgNumber();
+    Attribute identity = function.getArgAttr(index, TandemDialect::kParameter);
+    if (!identity)
+      identity = function.getArgAttr(index, TandemDialect::kState);
+    if (identity) {
+      auto key = std::make_pair(identity, argument.getType());
+      auto it = shared.find(key);
+      if (it == shared.end())
+        it = shared.insert({key, tensorOf(argument)}).first;
+      tensors[argument] = it->second;
+    }
+    annotate(tensorOf(argument), function.getArgAttrOfType<ShardingAttr>(
+                                     index, TandemDialect::kSharding));
+  }
+
+  void annotate(int tensor, ShardingAttr sharding) {
+    if (sharding)
+      graph.annotate(tensor, sharding.getValue(mesh));
+  }
+
+  LogicalResult addFunction(func::FuncOp function) {
+    if (function.isExternal())
+      return success();
+    Block &body = function.getBody().front();
+    for (BlockArgument argument : body.getArguments())
+      addArgument(function, argument);
+    Operation *terminator = body.getTerminator();
+    // A result that replaces a state lies as the state does.
+    for (BlockArgument argument : body.getArguments())
+      if (auto aliases = function.getArgAttrOfType<IntegerAttr>(
+              argument.getArgNumber(), TandemDialect::kAliases))
+        tensors.try_emplace(terminator->getOperand(aliases.getInt()),
+                            tensors[argument]);
+    for (Operation &op : body.without_terminator())
+      if (failed(addOperation(&op)))
+        return failure();
+    for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
+      auto sharding = function.getResultAttrOfType<ShardingAttr>(
+          i, TandemDialect::kSharding);
+      if (!sharding)
+        continue;
+      int result = addTensor(value.getType(), value.getLoc());
+      annotate(result, sharding);
+      addIdentity(terminator, tensorOf(value), result, value.getType());
+    }
+    return success();
+  }
+
+  void addIdentity(Operation *op, int from, int to, Type type) {
+    std::vector<int64_t> shape = toVector(globalShape(type));
+    operations.push_back(op);
+    graph.addOp(reshapeRule(shape, shape), {from}, {to}, true);
+  }
+
+  LogicalResult addOperation(Operation *op) {
+    auto rule = dyn_cast<ShardingRuleOpInterface>(op);
+    if (!rule)
+      return op->emitOpError("has no sharding rule: expected an operation on "
+                             "global tensors");
+    std::vector<int> operands, results;
+    for (Value operand : op->getOperands())
+      operands.push_back(tensorOf(operand));
+    for (Value result : op->getResults())
+      results.push_back(tensorOf(result));
+    if (auto constraint = dyn_cast<ShardingConstraintOp>(op))
+      annotate(results[0], constraint.getShardingAttr());
+    operations.push_back(op);
+    graph.addOp(rule.getShardingRule(), std::move(operands), std::move(results),
+                rule.isPassThrough());
+    return success();
+  }
+
+  ShardingAttr finalSharding(int tensor) const {
+    Sharding sharding = graph.sharding(tensor);
+    sharding.replicated.clear();
+    for (DimSharding &dim : sharding.dims) {
+      dim.open = false;
+      dim.priority = 0;
+    }
+    return ShardingAttr::get(meshName, sharding, mesh);
+  }
+
+  void writeFunction(func::FuncOp function) {
+    if (function.isExternal())
+      return;
+    Block &body = function.getBody().front();
+    for (BlockArgument argument : body.getArguments())
+      function.setArgAttr(argument.getArgNumber(), TandemDialect::kSharding,
+                          finalSharding(tensors[argument]));
+    for (Operation &op : body.without_terminator()) {
+      SmallVector<Attribute> shardings;
+      for (Value result : op.getResults())
+        shardings.push_back(finalSharding(tensors[result]));
+      op.setAttr(TandemDialect::kShardings,
+                 ArrayAttr::get(module.getContext(), shardings));
+    }
+    for (auto [i, value] :
+         llvm::enumerate(body.getTerminator()->getOperands())) {
+      ShardingAttr sharding = finalSharding(tensors[value]);
+      if (auto annotated = function.getResultAttrOfType<ShardingAttr>(
+              i, TandemDialect::kSharding)) {
+        // Open dimensions take what the value has.
+        Sharding wanted = annotated.getValue(mesh);
+        Sharding value = sharding.getValue(mesh);
+        for (auto [w, v] : llvm::zip_equal(wanted.dims, value.dims))
+          if (w.open && isPrefix(w.axes, v.axes))
+            w.axes = v.axes;
+        for (DimSharding &dim : wanted.dims)
+          dim.open = false, dim.priority = 0;
+        sharding = ShardingAttr::get(meshName, wanted, mesh);
+      }
+      function.setResultAttr(i, TandemDialect::kSharding, sharding);
+    }
+  }
+
+  ModuleOp module;
+  Mesh mesh;
+  FlatSymbolRefAttr meshName;
+  PropagationGraph graph;
+  DenseMap<Value, int> tensors;
+  DenseMap<std::pair<Attribute, Type>, int> shared;
+  SmallVector<Operation *> operations; ///< By the graph's number.
+  SmallVector<Location> locations;     ///< By tensor.
+};
+
+struct PropagateShardingsPass
+    : impl::PropagateShardingsBase<PropagateShardingsPass> {
+  using PropagateShardingsBase::PropagateShardingsBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    if (!meshNameOf(module)) {
+      module.emitError("no tandem.mesh in the module");
+      return signalPassFailure();
+    }
+    ModuleGraph graph(module);
+    if (failed(graph.build()))
+      return signalPassFailure();
+    PropagationOptions options;
+    options.userPriorities = userPriorities;
+    options.opPriorities = opPriorities;
+    options.aggressive = aggressive;
+    graph.run(options);
+    graph.report();
+    graph.write();
+  }
+};
+
+} // namespace
+} // namespace tandem
