@@ -43,7 +43,6 @@ Status MpiWorld::meet() { return impl->communicator.meet(); }
 
 Status MpiWorld::finish() {
   TANDEM_TRY(meet());
-  impl->plane->expectEnd();
   int code = impl->link.table.close();
   impl->plane->close();
   if (code == 0)

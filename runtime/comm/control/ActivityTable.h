@@ -15,6 +15,7 @@
 #ifndef TANDEM_RUNTIME_COMM_CONTROL_ACTIVITYTABLE_H
 #define TANDEM_RUNTIME_COMM_CONTROL_ACTIVITYTABLE_H
 
+#include "runtime/comm/Call.h"
 #include "runtime/comm/Communicator.h"
 
 #include <array>
@@ -22,6 +23,53 @@
 #include <cstdint>
 
 namespace tandem {
+
+/// Which call of which ranks a channel is in: two ranks with one group and
+/// sequence number must have made the same call.
+struct Meeting {
+  uint64_t group = 0; ///< A hash of the ranks, in order.
+  uint32_t sequence = 0;
+  Call call;
+
+  bool sameAs(const Meeting &other) const {
+    return group == other.group && sequence == other.sequence;
+  }
+};
+
+/// A Meeting that one thread writes while another may read: a reader that
+/// comes in between sees a mixture, so it is believed only once the channel
+/// has stood still for a while.
+class SharedMeeting {
+public:
+  void store(const Meeting &meeting) {
+    const Call &call = meeting.call;
+    uint64_t what = static_cast<uint64_t>(call.kind) << 24 |
+                    static_cast<uint64_t>(call.dtype) << 16 |
+                    static_cast<uint64_t>(call.reduction) << 8;
+    group.store(meeting.group, std::memory_order_relaxed);
+    order.store(static_cast<uint64_t>(meeting.sequence) << 32 | what,
+                std::memory_order_relaxed);
+    root.store(call.root, std::memory_order_relaxed);
+    bytes.store(call.bytes, std::memory_order_relaxed);
+  }
+  Meeting load() const {
+    uint64_t word = order.load(std::memory_order_relaxed);
+    Meeting meeting;
+    meeting.group = group.load(std::memory_order_relaxed);
+    meeting.sequence = static_cast<uint32_t>(word >> 32);
+    meeting.call.kind = static_cast<CallKind>(word >> 24 & 0xff);
+    meeting.call.dtype = static_cast<DType>(word >> 16 & 0xff);
+    meeting.call.reduction = static_cast<ReductionKind>(word >> 8 & 0xff);
+    meeting.call.root = root.load(std::memory_order_relaxed);
+    meeting.call.bytes = bytes.load(std::memory_order_relaxed);
+    return meeting;
+  }
+
+private:
+  std::atomic<uint64_t> group{0}, order{0};
+  std::atomic<int32_t> root{0};
+  std::atomic<int64_t> bytes{0};
+};
 
 /// One channel's row. One thread writes, any reads.
 struct alignas(64) ChannelActivity {
@@ -32,16 +80,21 @@ struct alignas(64) ChannelActivity {
   /// The rank whose message this channel waits for, -1 while it waits for
   /// none.
   std::atomic<int64_t> waitingFor{-1};
+  SharedMeeting meeting;
 
   void begin(const Activity &activity) {
     instruction.store(activity.instruction, std::memory_order_relaxed);
     location.store(activity.location, std::memory_order_relaxed);
     advance();
   }
+  void enter(const Meeting &entered) {
+    meeting.store(entered);
+    advance();
+  }
   void waitFor(int64_t peer) {
     waitingFor.store(peer, std::memory_order_relaxed);
   }
-  // Only the channel's own thread writes, so that no locked add is needed.
+  // Only one thread at a time writes, so that no locked add is needed.
   void advance() { bump(progress); }
   void polled() { bump(polls); }
 
@@ -54,11 +107,10 @@ private:
 
 class ActivityTable {
 public:
-  /// Channels of plans are 0 to `setUp` - 1.
-  static constexpr int channels = 32;
   /// What runs before and after steps: options, the plan, results. Its waits
   /// may be as long as a compilation, so that no deadline holds for it.
-  static constexpr int setUp = channels - 1;
+  static constexpr int setUp = Communicator::maxChannels;
+  static constexpr int channels = setUp + 1;
 
   ChannelActivity &operator[](int channel) { return rows[channel]; }
   const ChannelActivity &operator[](int channel) const { return rows[channel]; }

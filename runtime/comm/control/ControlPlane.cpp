@@ -1,47 +1,120 @@
 #include "runtime/comm/control/ControlPlane.h"
 
-#include <mutex>
+#include "runtime/base/Log.h"
+#include "runtime/comm/control/ControlThread.h"
+#include "runtime/comm/control/Endpoint.h"
+
+#include <unistd.h>
 
 namespace tandem {
 
 class ControlPlane::Impl {
 public:
-  ActivityTable activity;
-  mutable std::mutex mutex;
-  Status fault;
-  std::string address;
-  int64_t size = 1;
+  Impl(int64_t rank, int64_t size, const ControlOptions &options)
+      : rank(rank), size(size), options(options) {}
+
+  const int64_t rank, size;
+  const ControlOptions options;
+  ActivityTable table;
+  Verdict verdict;
+  std::unique_ptr<Endpoint> endpoint;
+  std::string packedAddress;
+  int64_t ranksHere = 1;
+  std::function<void()> onTerminate;
+  std::unique_ptr<ControlThread> thread;
 };
 
 ControlPlane::ControlPlane(std::unique_ptr<Impl> impl)
     : impl(std::move(impl)) {}
-ControlPlane::~ControlPlane() = default;
 
 Result<std::unique_ptr<ControlPlane>>
-ControlPlane::listen(int64_t, int64_t size, const ControlOptions &) {
-  auto impl = std::make_unique<Impl>();
-  impl->size = size;
+ControlPlane::listen(int64_t rank, int64_t size,
+                     const ControlOptions &options) {
+  auto impl = std::make_unique<Impl>(rank, size, options);
+  TANDEM_ASSIGN(impl->endpoint, Endpoint::listen(rank));
+  impl->packedAddress = impl->endpoint->address().pack();
   return std::unique_ptr<ControlPlane>(new ControlPlane(std::move(impl)));
 }
 
-const std::string &ControlPlane::address() const { return impl->address; }
-Status ControlPlane::connect(const std::vector<std::string> &) {
+ControlPlane::~ControlPlane() {
+  if (!impl->thread)
+    return;
+  Fault fault;
+  fault.rank = impl->rank;
+  fault.cause =
+      "rank " + std::to_string(impl->rank) + " ended before the others";
+  impl->thread->stop(fault.frame());
+}
+
+const std::string &ControlPlane::address() const { return impl->packedAddress; }
+
+Status ControlPlane::connect(const std::vector<std::string> &addresses) {
+  if (static_cast<int64_t>(addresses.size()) != impl->size)
+    return Status::rankFailed(
+        "control plane: " + std::to_string(addresses.size()) +
+        " addresses for " + std::to_string(impl->size) + " ranks");
+  std::vector<EndpointAddress> all;
+  for (const std::string &packed : addresses) {
+    TANDEM_ASSIGN(EndpointAddress address, EndpointAddress::unpack(packed));
+    all.push_back(std::move(address));
+  }
+  impl->ranksHere = std::count_if(all.begin(), all.end(), [&](const auto &one) {
+    return one.machine == all[impl->rank].machine;
+  });
+  TANDEM_ASSIGN(auto connections,
+                impl->endpoint->meet(neighboursOf(impl->rank, impl->size,
+                                                  impl->options.completeLimit),
+                                     all));
+  impl->endpoint.reset();
+  impl->thread =
+      std::make_unique<ControlThread>(impl->rank, impl->options, impl->table,
+                                      impl->verdict, std::move(connections));
+  impl->thread->onTerminate = impl->onTerminate;
+  impl->thread->start();
   return Status();
 }
-int64_t ControlPlane::ranksHere() const { return impl->size; }
-ActivityTable &ControlPlane::activity() { return impl->activity; }
+
+void ControlPlane::onTerminate(std::function<void()> hook) {
+  impl->onTerminate = std::move(hook);
+}
+
+int64_t ControlPlane::ranksHere() const { return impl->ranksHere; }
+ActivityTable &ControlPlane::activity() { return impl->table; }
+bool ControlPlane::faulted() const { return impl->verdict.given(); }
+
 Status ControlPlane::fault() const {
-  std::lock_guard<std::mutex> lock(impl->mutex);
-  return impl->fault;
+  return faulted() ? impl->verdict.status() : Status();
 }
-Status ControlPlane::surrender() const { return fault(); }
+
+Status ControlPlane::surrender() const {
+  if (!impl->options.exitOnFault)
+    return fault();
+  // The control thread is about to end the process; what this thread had in
+  // hand must not go on meanwhile.
+  sleep(5);
+  _exit(fault().exitCode());
+}
+
 void ControlPlane::abort(const Status &cause) {
-  std::lock_guard<std::mutex> lock(impl->mutex);
-  if (impl->fault.ok())
-    impl->fault = cause;
-  failed.store(true, std::memory_order_release);
+  Fault fault = Fault::of(cause);
+  if (impl->thread) {
+    impl->verdict.request(fault);
+    impl->thread->wake();
+    for (int i = 0; i < 1000 && !faulted(); ++i)
+      usleep(1000);
+  } else if (impl->verdict.give(fault) && impl->options.exitOnFault) {
+    log(LogLevel::Error, cause.toString());
+    _exit(cause.exitCode());
+  }
+  if (impl->options.exitOnFault)
+    (void)surrender();
 }
-void ControlPlane::expectEnd() {}
-void ControlPlane::close() {}
+
+void ControlPlane::close() {
+  if (!impl->thread)
+    return;
+  impl->thread->stop(FrameWriter(FrameKind::Goodbye).finish());
+  impl->thread.reset();
+}
 
 } // namespace tandem

@@ -17,8 +17,7 @@
 //   ... all-gather plane->address() over whatever already works ...
 //   TANDEM_TRY(plane->connect(addresses));
 //   ... steps; the data path writes plane->activity() ...
-//   plane->expectEnd();   // after a barrier: from here ranks may go
-//   plane->close();
+//   plane->close();       // once all ranks are done with each other
 //
 // Who is connected to whom: every pair up to `completeLimit` processes, beyond
 // that ranks at distance 1, 2, 4, ... either way, 2 log2(n) connections each;
@@ -35,7 +34,7 @@
 #include "runtime/base/Status.h"
 #include "runtime/comm/control/ActivityTable.h"
 
-#include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -55,7 +54,7 @@ public:
   /// Opens a port of this process. No thread runs yet.
   static Result<std::unique_ptr<ControlPlane>>
   listen(int64_t rank, int64_t size, const ControlOptions &options);
-  /// Closes without a word: peers take this rank for dead unless `close` ran.
+  /// Unless `close` ran, tells the peers that this rank has failed.
   ~ControlPlane();
 
   /// Where this process can be reached, and the world's token where this is
@@ -64,13 +63,16 @@ public:
   /// Connects to the neighbours and starts the thread. `addresses` by rank;
   /// every rank calls it. Blocks for at most a few seconds.
   Status connect(const std::vector<std::string> &addresses);
+  /// Before `connect`: what to do when SIGTERM came and no fault was its
+  /// cause, in the control thread. Without it the world ends as interrupted.
+  void onTerminate(std::function<void()> hook);
   /// The ranks of `addresses` that run on this machine, this one included.
   int64_t ranksHere() const;
 
   ActivityTable &activity();
 
   /// Whether the world has failed: to be looked at in every wait.
-  bool faulted() const { return failed.load(std::memory_order_acquire); }
+  bool faulted() const;
   /// The fault, OK while there is none.
   Status fault() const;
   /// What a wait does once `faulted`: under exitOnFault the process ends and
@@ -80,15 +82,12 @@ public:
   /// the process ends with the cause's exit code and this does not return.
   void abort(const Status &cause);
 
-  /// From now on a peer that says goodbye and closes has ended well.
-  void expectEnd();
-  /// Says goodbye, closes, ends the thread.
+  /// Says goodbye and ends the thread: peers see a good end. The last call.
   void close();
 
 private:
   class Impl;
   explicit ControlPlane(std::unique_ptr<Impl> impl);
-  std::atomic<bool> failed{false};
   std::unique_ptr<Impl> impl;
 };
 

@@ -21,29 +21,27 @@ void copy(void *to, const void *from, int64_t bytes) {
     std::memmove(to, from, static_cast<size_t>(bytes));
 }
 
+/// One end of a message of set-up.
+Call setUpCall(CallKind kind, int64_t bytes) {
+  return {kind, DType::U8, ReductionKind::Sum, 0, bytes};
+}
+
 } // namespace
 
-/// A group, its part of every tag, and how many messages each channel's calls
+/// A group, its hash, and how many rounds of messages each channel's calls
 /// have exchanged in it.
 class MpiCommunicator::MpiGroup final : public Group {
 public:
-  MpiGroup(const std::vector<int64_t> &members, int64_t position,
-           const TagLayout &tags)
-      : tags(tags), key(tags.groupKey(members)) {
+  MpiGroup(const std::vector<int64_t> &members, int64_t position)
+      : hash(hashRanks(members)) {
     ranks = members;
     position_ = position;
   }
 
   int64_t rankAt(int64_t position) const { return ranks[position]; }
-  /// The tag of the next round of messages on `channel`.
-  int32_t nextTag(int channel) {
-    return tags.tag(channel, key, sequence[channel]++);
-  }
 
-private:
-  const TagLayout &tags;
-  uint32_t key;
-  std::array<uint32_t, ActivityTable::channels> sequence{};
+  const uint64_t hash;
+  std::array<uint32_t, ActivityTable::channels> rounds{};
 };
 
 int64_t MpiCommunicator::Pieces::bytes(int64_t i) const {
@@ -79,14 +77,14 @@ Result<Group *> MpiCommunicator::group(const std::vector<int64_t> &members) {
   if (position < 0)
     return Status::refused("rank " + std::to_string(rank()) +
                            " is no member of the group it makes");
-  auto made = std::make_unique<MpiGroup>(members, position, tags);
+  auto made = std::make_unique<MpiGroup>(members, position);
   Group *result = made.get();
   groups.emplace(members, std::move(made));
   return result;
 }
 
 /// What every call checks first.
-Status MpiCommunicator::enter(int channel) const {
+Status MpiCommunicator::checkChannel(int channel) const {
   if (channel < 0 || channel >= ActivityTable::setUp)
     return Status::refused("channel " + std::to_string(channel) +
                            " is outside 0 to " +
@@ -96,14 +94,35 @@ Status MpiCommunicator::enter(int channel) const {
   return Status();
 }
 
+/// Begins a round of messages: its tag.
+int32_t MpiCommunicator::enter(MpiGroup &group, int channel, const Call &call) {
+  uint32_t round = group.rounds[channel]++;
+  link.plane.activity()[channel].enter({group.hash, round, call});
+  return tags.tag(channel, group.hash, round, call);
+}
+
+int32_t MpiCommunicator::enterPair(int64_t peer, int channel,
+                                   const Call &call) {
+  bool sending = call.kind == CallKind::Send;
+  std::vector<uint32_t> &counts = sending ? sent : received;
+  uint32_t round = counts[peer * ActivityTable::channels + channel]++;
+  std::vector<int64_t> way{rank(), peer};
+  if (!sending)
+    std::swap(way[0], way[1]);
+  // A list of three is no group's: pairs never meet groups.
+  uint64_t hash = hashRanks({way[0], way[1], -1});
+  link.plane.activity()[channel].enter({hash, round, call});
+  return tags.tag(channel, hash, round, call);
+}
+
 /// Sends piece i of `in` to rank i; the sum of all ranks' pieces of this
 /// rank's position, in rank order, goes to `out`.
-Status MpiCommunicator::scatterSum(MpiGroup &group, int channel, const void *in,
-                                   void *out, Pieces pieces, DType dtype,
-                                   ReductionKind kind, void *workspace) {
+Status MpiCommunicator::scatterSum(MpiGroup &group, int channel,
+                                   const Call &call, const void *in, void *out,
+                                   Pieces pieces, void *workspace) {
   const int64_t n = group.size(), me = group.position();
   const int64_t mine = pieces.bytes(me);
-  const int32_t tag = group.nextTag(channel);
+  const int32_t tag = enter(group, channel, call);
   Exchange &messages = exchanges[channel];
   std::vector<const void *> terms(n);
   for (int64_t i = 0; i < n; ++i) {
@@ -120,15 +139,17 @@ Status MpiCommunicator::scatterSum(MpiGroup &group, int channel, const void *in,
       messages.send(at(in, i * pieces.stride), bytes, group.rankAt(i), tag);
   }
   TANDEM_TRY(messages.wait());
-  reduceInOrder(terms.data(), n, out, mine / blockBytes(dtype), dtype, kind);
+  reduceInOrder(terms.data(), n, out, mine / blockBytes(call.dtype), call.dtype,
+                call.reduction);
   return Status();
 }
 
 /// Fills `out`, of which this rank's own piece is there, with all others'.
-Status MpiCommunicator::gatherPieces(MpiGroup &group, int channel, void *out,
+Status MpiCommunicator::gatherPieces(MpiGroup &group, int channel,
+                                     const Call &call, void *out,
                                      Pieces pieces) {
   const int64_t n = group.size(), me = group.position();
-  const int32_t tag = group.nextTag(channel);
+  const int32_t tag = enter(group, channel, call);
   Exchange &messages = exchanges[channel];
   for (int64_t i = 0; i < n; ++i)
     if (i != me && pieces.bytes(i) > 0)
@@ -143,7 +164,7 @@ Status MpiCommunicator::gatherPieces(MpiGroup &group, int channel, void *out,
 Status MpiCommunicator::allReduce(Group &group, int channel, const void *in,
                                   void *out, int64_t count, DType dtype,
                                   ReductionKind kind, void *workspace) {
-  TANDEM_TRY(enter(channel));
+  TANDEM_TRY(checkChannel(channel));
   TANDEM_TRY(checkReduction(dtype, kind));
   auto &mpi = static_cast<MpiGroup &>(group);
   const int64_t n = mpi.size(), width = blockBytes(dtype);
@@ -152,16 +173,16 @@ Status MpiCommunicator::allReduce(Group &group, int channel, const void *in,
     copy(out, in, pieces.total);
   if (n == 1 || count == 0)
     return Status();
-  TANDEM_TRY(scatterSum(mpi, channel, in,
-                        at(out, mpi.position() * pieces.stride), pieces, dtype,
-                        kind, workspace));
-  return gatherPieces(mpi, channel, out, pieces);
+  const Call call{CallKind::AllReduce, dtype, kind, 0, pieces.total};
+  void *mine = at(out, mpi.position() * pieces.stride);
+  TANDEM_TRY(scatterSum(mpi, channel, call, in, mine, pieces, workspace));
+  return gatherPieces(mpi, channel, call, out, pieces);
 }
 
 Status MpiCommunicator::reduceScatter(Group &group, int channel, const void *in,
                                       void *out, int64_t count, DType dtype,
                                       ReductionKind kind, void *workspace) {
-  TANDEM_TRY(enter(channel));
+  TANDEM_TRY(checkChannel(channel));
   TANDEM_TRY(checkReduction(dtype, kind));
   auto &mpi = static_cast<MpiGroup &>(group);
   const int64_t stride = count * blockBytes(dtype);
@@ -169,29 +190,33 @@ Status MpiCommunicator::reduceScatter(Group &group, int channel, const void *in,
     copy(out, in, stride);
   if (mpi.size() == 1 || count == 0)
     return Status();
-  return scatterSum(mpi, channel, in, out, Pieces{stride * mpi.size(), stride},
-                    dtype, kind, workspace);
+  const Call call{CallKind::ReduceScatter, dtype, kind, 0, stride};
+  return scatterSum(mpi, channel, call, in, out,
+                    Pieces{stride * mpi.size(), stride}, workspace);
 }
 
 Status MpiCommunicator::allGather(Group &group, int channel, const void *in,
                                   void *out, int64_t bytes) {
-  TANDEM_TRY(enter(channel));
+  TANDEM_TRY(checkChannel(channel));
   auto &mpi = static_cast<MpiGroup &>(group);
   copy(at(out, mpi.position() * bytes), in, bytes);
   if (mpi.size() == 1 || bytes == 0)
     return Status();
-  return gatherPieces(mpi, channel, out, Pieces{bytes * mpi.size(), bytes});
+  const Call call{CallKind::AllGather, DType::U8, ReductionKind::Sum, 0, bytes};
+  return gatherPieces(mpi, channel, call, out,
+                      Pieces{bytes * mpi.size(), bytes});
 }
 
 Status MpiCommunicator::allToAll(Group &group, int channel, const void *in,
                                  void *out, int64_t bytes) {
-  TANDEM_TRY(enter(channel));
+  TANDEM_TRY(checkChannel(channel));
   auto &mpi = static_cast<MpiGroup &>(group);
   const int64_t n = mpi.size(), me = mpi.position();
   copy(at(out, me * bytes), at(in, me * bytes), bytes);
   if (n == 1 || bytes == 0)
     return Status();
-  const int32_t tag = mpi.nextTag(channel);
+  const Call call{CallKind::AllToAll, DType::U8, ReductionKind::Sum, 0, bytes};
+  const int32_t tag = enter(mpi, channel, call);
   Exchange &messages = exchanges[channel];
   for (int64_t step = 1; step < n; ++step) {
     int64_t from = (me - step + n) % n;
@@ -207,21 +232,24 @@ Status MpiCommunicator::allToAll(Group &group, int channel, const void *in,
 Status MpiCommunicator::permute(Group &group, int channel, const void *in,
                                 int64_t toPosition, void *out,
                                 int64_t fromPosition, int64_t bytes) {
-  TANDEM_TRY(enter(channel));
+  TANDEM_TRY(checkChannel(channel));
   auto &mpi = static_cast<MpiGroup &>(group);
   const int64_t n = mpi.size(), me = mpi.position();
   if (toPosition >= n || fromPosition >= n)
     return Status::refused(
         "permute between positions " + std::to_string(toPosition) + " and " +
         std::to_string(fromPosition) + " of a group of " + std::to_string(n));
-  const int32_t tag = mpi.nextTag(channel);
   if (bytes == 0)
     return Status();
+  // A negative position is nobody: the edge of a shift that does not wrap.
+  if (fromPosition < 0)
+    std::memset(out, 0, static_cast<size_t>(bytes));
+  const Call call{CallKind::Permute, DType::U8, ReductionKind::Sum, 0, bytes};
+  const int32_t tag = enter(mpi, channel, call);
   if (toPosition == me && fromPosition == me) {
     copy(out, in, bytes);
     return Status();
   }
-  // A negative position is nobody: the edge of a shift that does not wrap.
   Exchange &messages = exchanges[channel];
   if (fromPosition >= 0)
     messages.receive(out, bytes, mpi.rankAt(fromPosition), tag);
@@ -234,7 +262,7 @@ Status MpiCommunicator::permute(Group &group, int channel, const void *in,
 /// without its highest bit and sends to p with each higher one.
 Status MpiCommunicator::broadcast(Group &group, int channel, void *data,
                                   int64_t bytes, int64_t root) {
-  TANDEM_TRY(enter(channel));
+  TANDEM_TRY(checkChannel(channel));
   auto &mpi = static_cast<MpiGroup &>(group);
   const int64_t n = mpi.size();
   if (root < 0 || root >= n)
@@ -243,7 +271,9 @@ Status MpiCommunicator::broadcast(Group &group, int channel, void *data,
   if (n == 1 || bytes == 0)
     return Status();
   const int64_t me = (mpi.position() - root + n) % n;
-  const int32_t tag = mpi.nextTag(channel);
+  const Call call{CallKind::Broadcast, DType::U8, ReductionKind::Sum,
+                  static_cast<int32_t>(root), bytes};
+  const int32_t tag = enter(mpi, channel, call);
   auto rankOf = [&](int64_t p) { return mpi.rankAt((p + root) % n); };
   Exchange &messages = exchanges[channel];
   int64_t bit = 1;
@@ -258,7 +288,7 @@ Status MpiCommunicator::broadcast(Group &group, int channel, void *data,
   return messages.wait();
 }
 
-Status MpiCommunicator::peerStatus(int64_t peer, const char *what) const {
+Status MpiCommunicator::checkPeer(int64_t peer, const char *what) const {
   if (peer >= 0 && peer < size() && peer != rank())
     return Status();
   return Status::refused("rank " + std::to_string(rank()) + " of " +
@@ -266,27 +296,23 @@ Status MpiCommunicator::peerStatus(int64_t peer, const char *what) const {
                          std::to_string(peer));
 }
 
-int32_t MpiCommunicator::pairTag(int64_t peer, int channel, bool sending) {
-  std::vector<uint32_t> &counts = sending ? sent : received;
-  return tags.tag(channel, 0,
-                  counts[peer * ActivityTable::channels + channel]++);
-}
-
 Status MpiCommunicator::send(int64_t to, int channel, const void *data,
                              int64_t bytes) {
-  TANDEM_TRY(enter(channel));
-  TANDEM_TRY(peerStatus(to, "send to"));
+  TANDEM_TRY(checkChannel(channel));
+  TANDEM_TRY(checkPeer(to, "send to"));
+  const Call call{CallKind::Send, DType::U8, ReductionKind::Sum, 0, bytes};
   Exchange &messages = exchanges[channel];
-  messages.sendMatched(data, bytes, to, pairTag(to, channel, true));
+  messages.sendMatched(data, bytes, to, enterPair(to, channel, call));
   return messages.wait();
 }
 
 Status MpiCommunicator::receive(int64_t from, int channel, void *data,
                                 int64_t bytes) {
-  TANDEM_TRY(enter(channel));
-  TANDEM_TRY(peerStatus(from, "receive from"));
+  TANDEM_TRY(checkChannel(channel));
+  TANDEM_TRY(checkPeer(from, "receive from"));
+  const Call call{CallKind::Receive, DType::U8, ReductionKind::Sum, 0, bytes};
   Exchange &messages = exchanges[channel];
-  messages.receive(data, bytes, from, pairTag(from, channel, false));
+  messages.receive(data, bytes, from, enterPair(from, channel, call));
   return messages.wait();
 }
 
@@ -302,22 +328,30 @@ Status MpiCommunicator::sendBytes(int64_t to, const std::string &bytes) {
   const int channel = ActivityTable::setUp;
   auto length = static_cast<int64_t>(bytes.size());
   Exchange &messages = exchanges[channel];
-  messages.send(&length, sizeof length, to, pairTag(to, channel, true));
+  auto send = [&](const void *data, int64_t size) {
+    messages.send(data, size, to,
+                  enterPair(to, channel, setUpCall(CallKind::Send, size)));
+  };
+  send(&length, sizeof length);
   if (length > 0)
-    messages.send(bytes.data(), length, to, pairTag(to, channel, true));
+    send(bytes.data(), length);
   return messages.wait();
 }
 
 Result<std::string> MpiCommunicator::receiveBytes(int64_t from) {
   const int channel = ActivityTable::setUp;
-  int64_t length = 0;
   Exchange &messages = exchanges[channel];
-  messages.receive(&length, sizeof length, from, pairTag(from, channel, false));
-  TANDEM_TRY(messages.wait());
+  auto receive = [&](void *data, int64_t size) {
+    messages.receive(
+        data, size, from,
+        enterPair(from, channel, setUpCall(CallKind::Receive, size)));
+    return messages.wait();
+  };
+  int64_t length = 0;
+  TANDEM_TRY(receive(&length, sizeof length));
   std::string bytes(static_cast<size_t>(length), '\0');
   if (length > 0)
-    messages.receive(bytes.data(), length, from, pairTag(from, channel, false));
-  TANDEM_TRY(messages.wait());
+    TANDEM_TRY(receive(bytes.data(), length));
   return bytes;
 }
 
@@ -360,8 +394,10 @@ Status MpiCommunicator::meet() {
     const int channel = ActivityTable::setUp;
     int64_t from = (rank() - distance + n) % n, to = (rank() + distance) % n;
     Exchange &messages = exchanges[channel];
-    messages.receive(nullptr, 0, from, pairTag(from, channel, false));
-    messages.send(nullptr, 0, to, pairTag(to, channel, true));
+    messages.receive(nullptr, 0, from,
+                     enterPair(from, channel, setUpCall(CallKind::Receive, 0)));
+    messages.send(nullptr, 0, to,
+                  enterPair(to, channel, setUpCall(CallKind::Send, 0)));
     TANDEM_TRY(messages.wait());
   }
   return Status();

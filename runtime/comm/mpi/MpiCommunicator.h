@@ -66,15 +66,16 @@ private:
     int64_t total, stride;
     int64_t bytes(int64_t i) const;
   };
-  Status enter(int channel) const;
+  Status checkChannel(int channel) const;
+  int32_t enter(MpiGroup &group, int channel, const Call &call);
+  int32_t enterPair(int64_t peer, int channel, const Call &call);
   Status sendBytes(int64_t to, const std::string &bytes);
   Result<std::string> receiveBytes(int64_t from);
-  Status scatterSum(MpiGroup &group, int channel, const void *in, void *out,
-                    Pieces pieces, DType dtype, ReductionKind kind,
-                    void *workspace);
-  Status gatherPieces(MpiGroup &group, int channel, void *out, Pieces pieces);
-  Status peerStatus(int64_t peer, const char *what) const;
-  int32_t pairTag(int64_t peer, int channel, bool sending);
+  Status scatterSum(MpiGroup &group, int channel, const Call &call,
+                    const void *in, void *out, Pieces pieces, void *workspace);
+  Status gatherPieces(MpiGroup &group, int channel, const Call &call, void *out,
+                      Pieces pieces);
+  Status checkPeer(int64_t peer, const char *what) const;
 
   MpiLink &link;
   TagLayout tags;

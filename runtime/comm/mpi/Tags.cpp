@@ -6,10 +6,25 @@ namespace tandem {
 namespace {
 
 constexpr int channelBits = 5;
-static_assert(ActivityTable::channels == 1 << channelBits);
+static_assert(ActivityTable::channels <= 1 << channelBits);
 
-uint32_t lowBits(uint32_t value, int bits) {
-  return value & ((1u << bits) - 1);
+uint64_t mix(uint64_t hash, uint64_t value) {
+  hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
+  return hash ^ hash >> 29;
+}
+
+uint64_t hashCall(const Call &call) {
+  // Send and receive are the two ends of one call.
+  CallKind kind = call.kind == CallKind::Receive ? CallKind::Send : call.kind;
+  uint64_t hash = mix(1, static_cast<uint64_t>(kind));
+  hash = mix(hash, static_cast<uint64_t>(call.dtype));
+  hash = mix(hash, static_cast<uint64_t>(call.reduction));
+  hash = mix(hash, static_cast<uint64_t>(call.root));
+  return mix(hash, static_cast<uint64_t>(call.bytes));
+}
+
+uint32_t append(uint32_t tag, uint64_t value, int bits) {
+  return tag << bits | static_cast<uint32_t>(value & ((1u << bits) - 1));
 }
 
 } // namespace
@@ -19,23 +34,25 @@ TagLayout::TagLayout(int64_t limit) {
   while (bits < 31 && (int64_t(2) << bits) - 1 <= limit)
     ++bits;
   int free = bits - channelBits;
-  sequenceBits = free / 3;
-  groupBits = free - sequenceBits;
+  groupBits = free * 2 / 5;
+  callBits = free * 2 / 5;
+  sequenceBits = free - groupBits - callBits;
 }
 
-int32_t TagLayout::tag(int channel, uint32_t group, uint32_t sequence) const {
-  uint32_t value = static_cast<uint32_t>(channel);
-  value = value << groupBits | lowBits(group, groupBits);
-  value = value << sequenceBits | lowBits(sequence, sequenceBits);
-  return static_cast<int32_t>(value);
+int32_t TagLayout::tag(int channel, uint64_t group, uint32_t sequence,
+                       const Call &call) const {
+  auto tag = static_cast<uint32_t>(channel);
+  tag = append(tag, group, groupBits);
+  tag = append(tag, sequence, sequenceBits);
+  tag = append(tag, hashCall(call), callBits);
+  return static_cast<int32_t>(tag);
 }
 
-uint32_t TagLayout::groupKey(const std::vector<int64_t> &members) const {
-  uint64_t hash = 0xcbf29ce484222325u; // FNV-1a
-  for (int64_t member : members)
-    hash = (hash ^ static_cast<uint64_t>(member)) * 0x100000001b3u;
-  uint32_t span = (1u << groupBits) - 1;
-  return 1 + static_cast<uint32_t>((hash ^ hash >> 32) % span);
+uint64_t hashRanks(const std::vector<int64_t> &ranks) {
+  uint64_t hash = ranks.size();
+  for (int64_t rank : ranks)
+    hash = mix(hash, static_cast<uint64_t>(rank));
+  return hash;
 }
 
 } // namespace tandem
