@@ -4,6 +4,7 @@
 #include <cassert>
 #include <cctype>
 #include <charconv>
+#include <functional>
 #include <numeric>
 
 namespace tandem {

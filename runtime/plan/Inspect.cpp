@@ -1,0 +1,344 @@
+#include "runtime/plan/Inspect.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdarg>
+#include <cstdio>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+namespace tandem {
+namespace {
+
+bool isRow(fb::Opcode op) {
+  return op >= fb::Opcode::AllReduce && op <= fb::Opcode::Send &&
+         op != fb::Opcode::AllSlice;
+}
+
+std::string format(const char *pattern, ...)
+    __attribute__((format(printf, 1, 2)));
+std::string format(const char *pattern, ...) {
+  char text[256];
+  va_list arguments;
+  va_start(arguments, pattern);
+  std::vsnprintf(text, sizeof text, pattern, arguments);
+  va_end(arguments);
+  return text;
+}
+
+std::string padded(std::string text, size_t width) {
+  if (text.size() < width)
+    text.resize(width, ' ');
+  return text;
+}
+
+std::string axesText(const AxisList &axes, const Mesh &mesh) {
+  std::string text;
+  for (const AxisRef &axis : axes)
+    text += (text.empty() ? "" : ",") + axisText(axis, mesh);
+  return text;
+}
+
+std::string flopsText(uint64_t flops) {
+  static const char *const units[] = {"", " K", " M", " G", " T", " P", " E"};
+  double value = static_cast<double>(flops);
+  size_t unit = 0;
+  for (; value >= 1000 && unit < 6; ++unit)
+    value /= 1000;
+  return unit ? format("%.2f%s", value, units[unit]) : std::to_string(flops);
+}
+
+std::string portText(const Plan &plan, const fb::Port &port) {
+  const TensorType &type = plan.type(port.type());
+  std::string text =
+      port.name()->str() + " " + std::string(name(type.dtype)) + "[";
+  for (size_t d = 0; d < type.shape.size(); ++d)
+    text += (d ? "x" : "") + std::to_string(type.shape[d]);
+  text += "]";
+  if (!type.sharding.isReplicated())
+    text += " " + toString(type.sharding, plan.mesh());
+  return text;
+}
+
+using Ports = flatbuffers::Vector<flatbuffers::Offset<fb::Port>>;
+
+std::string portsText(const Plan &plan, const Ports &ports) {
+  std::string text;
+  for (const fb::Port *port : ports)
+    text += (text.empty() ? "" : "\n           ") + portText(plan, *port);
+  return text.empty() ? "none" : text;
+}
+
+std::string headText(const Plan &plan) {
+  const fb::Plan &table = plan.table();
+  std::string text = "plan of " + table.model()->str() + ", by " +
+                     table.producer()->str() + ", schema " +
+                     std::to_string(table.schema()) + "\n";
+  std::string mesh = plan.mesh().toString();
+  text += format("mesh       %s: %" PRId64 " rank%s, %u stage%s\n",
+                 mesh.empty() ? "none" : mesh.c_str(), plan.numRanks(),
+                 plan.numRanks() == 1 ? "" : "s", plan.stages(),
+                 plan.stages() == 1 ? "" : "s");
+  for (const fb::Source *source : *table.sources())
+    text += "weights    " + source->path()->str() + " (" +
+            bytesText(source->size()) + ")\n";
+  text += format("holds      %u parameters, %u states\n",
+                 table.parameters()->size(), table.states()->size());
+  return text;
+}
+
+std::string memoryText(const Plan &plan) {
+  std::string text = "\nmemory of the fullest rank\n"
+                     "         parameters       state       arena  "
+                     "(at least)       total\n";
+  for (uint32_t stage = 0; stage < plan.stages(); ++stage) {
+    const fb::Memory &memory = *plan.table().memory()->Get(stage);
+    text += format(
+        "  pp %-3u %11s %11s %11s %11s %11s\n", stage,
+        bytesText(memory.parameters()).c_str(),
+        bytesText(memory.state()).c_str(),
+        bytesText(memory.arena_peak()).c_str(),
+        bytesText(memory.arena_lower_bound()).c_str(),
+        bytesText(memory.parameters() + memory.state() + memory.arena_peak())
+            .c_str());
+  }
+  return text;
+}
+
+std::string tableText(const Plan &plan, const fb::Entry &entry) {
+  std::vector<CollectiveRow> rows = collectivesOf(plan, entry);
+  if (rows.empty())
+    return "  no collectives\n";
+  size_t width = 4;
+  for (const CollectiveRow &row : rows)
+    width = std::max(width, axesText(row.axes, plan.mesh()).size());
+  std::string text = "  collectives     " + padded("axes", width) +
+                     "  pp  count       bytes     on wire  cause\n";
+  for (const CollectiveRow &row : rows) {
+    text += "    " + padded(name(row.kind), 14) +
+            padded(axesText(row.axes, plan.mesh()), width);
+    text += format("%4u %6" PRId64 " %11s %11s  ", row.stage, row.count,
+                   bytesText(row.traffic.bytes).c_str(),
+                   bytesText(row.traffic.wireBytes).c_str());
+    text += row.cause;
+    if (!row.location.empty())
+      text += (row.cause.empty() ? "at " : ", at ") + row.location;
+    text += "\n";
+  }
+  return text;
+}
+
+std::string stepText(const Step &step) {
+  std::string text = format("    #%-4u ", step.index());
+  std::string call = step.what();
+  call += "(";
+  for (uint32_t i = 0; i < step.inputs(); ++i)
+    call += (i ? ", %" : "%") + std::to_string(step.input(i));
+  call += ")";
+  if (step.outputs())
+    call += " ->";
+  for (uint32_t i = 0; i < step.outputs(); ++i)
+    call += (i ? ", %" : " %") + std::to_string(step.output(i));
+  text += padded(call, 30);
+  std::optional<Collective> collective = step.collective();
+  if (collective && !collective->axes.empty())
+    text += " over " + axesText(collective->axes, step.plan().mesh());
+  if (step.op() == fb::Opcode::Send || step.op() == fb::Opcode::Recv)
+    text += " pp " + std::to_string(step.instruction().target());
+  if (step.op() == fb::Opcode::Record || step.op() == fb::Opcode::Wait)
+    text += " event " + std::to_string(step.instruction().target());
+  if (step.instruction().stream())
+    text += " stream " + std::to_string(step.instruction().stream());
+  for (uint32_t i = 0; i < step.outputs(); ++i)
+    text += (i ? ", " : " ") + step.outputType(i).toString(step.plan().mesh());
+  if (*step.location())
+    text += std::string("  at ") + step.location();
+  return text + "\n";
+}
+
+std::string valueText(const Plan &plan, const fb::Value &value) {
+  if (value.region() == fb::Region::Arena)
+    return format("arena %" PRIu64 "+%" PRIu64, value.offset(), value.bytes());
+  if (value.region() == fb::Region::State)
+    return "state " + plan.table().states()->Get(value.index())->name()->str();
+  return "parameter " +
+         plan.table().parameters()->Get(value.index())->name()->str();
+}
+
+std::string programText(const Plan &plan, const fb::Entry &entry,
+                        uint32_t stage) {
+  const fb::Program &program = *entry.programs()->Get(stage);
+  std::string text = format("  pp %u\n", stage);
+  for (uint32_t v = 0; v < program.values()->size(); ++v) {
+    const fb::Value &value = *program.values()->Get(v);
+    text += "    %" + padded(std::to_string(v), 5) +
+            padded(valueText(plan, value), 30) + " " +
+            plan.type(value.type()).toString(plan.mesh()) + "\n";
+  }
+  for (uint32_t i = 0; i < program.instructions()->size(); ++i)
+    text += stepText(Step(plan, entry, stage, i));
+  return text;
+}
+
+std::string entryText(const Plan &plan, const fb::Entry &entry,
+                      const InspectOptions &options) {
+  std::string text = "\nentry " + entry.name()->str() + "\n";
+  text += "  inputs   " + portsText(plan, *entry.inputs()) + "\n";
+  text += "  outputs  " + portsText(plan, *entry.outputs()) + "\n";
+  text += "  flops    " + flopsText(entry.flops()) + " on all ranks, " +
+          flopsText(entry.flops_unsharded()) + " unsharded\n";
+  text += tableText(plan, entry);
+  for (uint32_t stage = 0; options.instructions && stage < plan.stages();
+       ++stage)
+    text += programText(plan, entry, stage);
+  return text;
+}
+
+using Json = nlohmann::ordered_json;
+
+Json portsJson(const Plan &plan, const Ports &ports) {
+  Json list = Json::array();
+  for (const fb::Port *port : ports) {
+    const TensorType &type = plan.type(port->type());
+    list.push_back({{"name", port->name()->str()},
+                    {"dtype", std::string(name(type.dtype))},
+                    {"shape", type.shape},
+                    {"sharding", toString(type.sharding, plan.mesh())}});
+  }
+  return list;
+}
+
+Json rowsJson(const Plan &plan, const fb::Entry &entry) {
+  Json list = Json::array();
+  for (const CollectiveRow &row : collectivesOf(plan, entry)) {
+    Json axes = Json::array();
+    for (const AxisRef &axis : row.axes)
+      axes.push_back(axisText(axis, plan.mesh()));
+    list.push_back({{"op", name(row.kind)},
+                    {"axes", std::move(axes)},
+                    {"stage", row.stage},
+                    {"count", row.count},
+                    {"bytes", row.traffic.bytes},
+                    {"wire_bytes", row.traffic.wireBytes},
+                    {"cause", row.cause},
+                    {"location", row.location}});
+  }
+  return list;
+}
+
+Json memoryJson(const Plan &plan) {
+  Json list = Json::array();
+  for (const fb::Memory *memory : *plan.table().memory())
+    list.push_back({{"parameters", memory->parameters()},
+                    {"state", memory->state()},
+                    {"arena_peak", memory->arena_peak()},
+                    {"arena_lower_bound", memory->arena_lower_bound()}});
+  return list;
+}
+
+Json sourcesJson(
+    const flatbuffers::Vector<flatbuffers::Offset<fb::Source>> &sources) {
+  Json list = Json::array();
+  for (const fb::Source *source : sources)
+    list.push_back({{"path", source->path()->str()}, {"size", source->size()}});
+  return list;
+}
+
+Json factsJson(const Plan &plan) {
+  Json facts = Json::object();
+  for (const flatbuffers::String *fact : *plan.table().facts()) {
+    std::string text = fact->str();
+    size_t equals = text.find('=');
+    if (equals != std::string::npos)
+      facts[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  return facts;
+}
+
+} // namespace
+
+std::string axisText(const AxisRef &axis, const Mesh &mesh) {
+  if (mesh.isWhole(axis))
+    return axis.name;
+  return axis.name + ":(" + std::to_string(axis.preSize) + ")" +
+         std::to_string(axis.size);
+}
+
+std::string bytesText(uint64_t bytes) {
+  static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  if (bytes < 1024)
+    return std::to_string(bytes) + " B";
+  double value = static_cast<double>(bytes) / 1024;
+  size_t unit = 0;
+  for (; value >= 1023.95 && unit < 5; ++unit)
+    value /= 1024;
+  return format("%.1f %s", value, units[unit]);
+}
+
+std::vector<CollectiveRow> collectivesOf(const Plan &plan,
+                                         const fb::Entry &entry) {
+  std::vector<CollectiveRow> rows;
+  std::map<std::tuple<uint32_t, int, AxisList, int64_t, std::string>, size_t>
+      known;
+  auto visit = [&](const Step &step) -> Status {
+    if (!isRow(step.op()) || step.inputs() + step.outputs() == 0)
+      return Status();
+    CollectiveRow row;
+    Collective collective = *step.collective();
+    row.kind = collective.kind;
+    row.axes = collective.axes;
+    if (step.op() == fb::Opcode::Send && plan.mesh().has(kStageAxis))
+      row.axes = {plan.mesh().whole(kStageAxis)};
+    row.stage = step.stage();
+    row.traffic =
+        trafficOf(row.kind, sizeOf(row.axes), step.movedType().localBytes());
+    row.cause = step.cause();
+    row.location = step.location();
+    auto [it, isNew] = known.try_emplace(
+        {row.stage, int(row.kind), row.axes, row.traffic.bytes, row.cause},
+        rows.size());
+    if (isNew)
+      rows.push_back(std::move(row));
+    ++rows[it->second].count;
+    return Status();
+  };
+  for (uint32_t stage = 0; stage < plan.stages(); ++stage)
+    (void)walkProgram(plan, entry, stage, visit).ok();
+  return rows;
+}
+
+std::string inspectText(const Plan &plan, const InspectOptions &options) {
+  std::string text = headText(plan) + memoryText(plan);
+  for (const fb::Entry *entry : *plan.table().entries())
+    text += entryText(plan, *entry, options);
+  return text;
+}
+
+std::string inspectJson(const Plan &plan) {
+  const fb::Plan &table = plan.table();
+  Json mesh = Json::object();
+  for (const Axis &axis : plan.mesh().axes())
+    mesh[axis.name] = axis.size;
+  Json entries = Json::array();
+  for (const fb::Entry *entry : *table.entries())
+    entries.push_back({{"name", entry->name()->str()},
+                       {"inputs", portsJson(plan, *entry->inputs())},
+                       {"outputs", portsJson(plan, *entry->outputs())},
+                       {"flops", entry->flops()},
+                       {"flops_unsharded", entry->flops_unsharded()},
+                       {"collectives", rowsJson(plan, *entry)}});
+  Json root = {{"schema", table.schema()},
+               {"producer", table.producer()->str()},
+               {"model", table.model()->str()},
+               {"mesh", std::move(mesh)},
+               {"ranks", plan.numRanks()},
+               {"stages", plan.stages()},
+               {"sources", sourcesJson(*table.sources())},
+               {"facts", factsJson(plan)},
+               {"memory", memoryJson(plan)},
+               {"entries", std::move(entries)}};
+  return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+} // namespace tandem

@@ -1,0 +1,49 @@
+//===- Inspect.h - A plan as text and as JSON -------------------*- C++ -*-===//
+//
+// What `tandem inspect` prints. Collectives that are the same (operation,
+// axes, pp coordinate, bytes, cause) are one row with their count and the
+// location of the first. A send is a row of its stage; its recv, which puts
+// nothing on the wire, and all_slice, which moves nothing, are none.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TANDEM_RUNTIME_PLAN_INSPECT_H
+#define TANDEM_RUNTIME_PLAN_INSPECT_H
+
+#include "runtime/plan/Walk.h"
+
+namespace tandem {
+
+/// One row of the table of collectives.
+struct CollectiveRow {
+  CollectiveKind kind = CollectiveKind::AllReduce;
+  AxisList axes; ///< `pp` for a send.
+  uint32_t stage = 0;
+  int64_t count = 0;
+  Traffic traffic; ///< Of one instance.
+  std::string cause;
+  std::string location; ///< Of the first.
+};
+
+/// The rows of an entry, by stage and then in program order.
+std::vector<CollectiveRow> collectivesOf(const Plan &plan,
+                                         const fb::Entry &entry);
+
+/// `tp`, or `tp:(1)2` for a part.
+std::string axisText(const AxisRef &axis, const Mesh &mesh);
+/// `1.5 MiB`
+std::string bytesText(uint64_t bytes);
+
+struct InspectOptions {
+  bool instructions = false; ///< List every instruction of every program.
+};
+
+/// For a terminal; ends with a newline.
+std::string inspectText(const Plan &plan, const InspectOptions &options = {});
+/// One object; the README of this folder lists its fields. Ends with a
+/// newline.
+std::string inspectJson(const Plan &plan);
+
+} // namespace tandem
+
+#endif // TANDEM_RUNTIME_PLAN_INSPECT_H
