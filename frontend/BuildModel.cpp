@@ -1,0 +1,164 @@
+#include "frontend/BuildModel.h"
+
+#include "frontend/DecoderBuilder.h"
+
+using namespace mlir;
+
+namespace tandem {
+namespace {
+
+/// Tokens that a prefill entry takes at once.
+constexpr int64_t kChunks[] = {256, 64, 16, 4};
+
+class EntryBuilder {
+public:
+  EntryBuilder(ModuleOp module, const Architecture &family,
+               const ModelConfig &config, const ModelTensors &tensors,
+               const ModelFiles &files, const EntryOptions &options)
+      : module_(module), family_(family), config_(config), tensors_(tensors),
+        files_(files), options_(options) {}
+
+  void logits();
+  void next();
+  void prefill(int64_t chunk);
+  void decode(bool sample);
+
+private:
+  RankedTensorType rowType(Type element) const {
+    return RankedTensorType::get({options_.batch}, element);
+  }
+  DecoderInputs sequenceInputs(FunctionBuilder &f) const;
+  DecoderInputs cacheInputs(FunctionBuilder &f, int64_t tokens) const;
+  DecoderBuilder body(FunctionBuilder &f, DecoderInputs inputs) const {
+    return DecoderBuilder(f, family_, config_, tensors_, files_, options_.dtype,
+                          inputs);
+  }
+  Value allLayers(DecoderBuilder &body, int64_t count) const;
+  Value best(FunctionBuilder &f, Value logits) const;
+  Value draw(FunctionBuilder &f, Value logits, Value positions) const;
+
+  ModuleOp module_;
+  const Architecture &family_;
+  const ModelConfig &config_;
+  const ModelTensors &tensors_;
+  const ModelFiles &files_;
+  const EntryOptions &options_;
+};
+
+/// A whole sequence from position 0.
+DecoderInputs EntryBuilder::sequenceInputs(FunctionBuilder &f) const {
+  DecoderInputs inputs;
+  inputs.ids =
+      f.input("input_ids", f.type({options_.batch, options_.maxSeq}, f.i32()));
+  inputs.positions = f.splat(rowType(f.i32()), 0);
+  inputs.fromZero = true;
+  return inputs;
+}
+
+/// `tokens` of each row, to go behind what its cache holds.
+DecoderInputs EntryBuilder::cacheInputs(FunctionBuilder &f,
+                                        int64_t tokens) const {
+  DecoderInputs inputs;
+  inputs.ids = f.input("input_ids", f.type({options_.batch, tokens}, f.i32()));
+  inputs.positions = f.input("positions", rowType(f.i32()));
+  inputs.lengths = f.input("lengths", rowType(f.i32()));
+  inputs.cacheLength = options_.maxSeq;
+  return inputs;
+}
+
+Value EntryBuilder::allLayers(DecoderBuilder &body, int64_t count) const {
+  Value x = body.embed();
+  for (int64_t i = 0; i < count; ++i)
+    x = body.layer(i, x);
+  return x;
+}
+
+void EntryBuilder::logits() {
+  FunctionBuilder f(module_, "logits");
+  DecoderBuilder decoder = body(f, sequenceInputs(f));
+  f.output("logits", decoder.head(allLayers(decoder, config_.layers)));
+  f.finish();
+}
+
+void EntryBuilder::next() {
+  FunctionBuilder f(module_, "next");
+  DecoderInputs inputs = sequenceInputs(f);
+  Value lengths = f.input("lengths", rowType(f.i32()));
+  DecoderBuilder decoder = body(f, inputs);
+  Value x = allLayers(decoder, config_.layers);
+  Value logits = decoder.head(decoder.lastToken(x, lengths));
+  f.output("logits", f.reshape(logits, {options_.batch, config_.vocab}));
+  f.finish();
+}
+
+void EntryBuilder::prefill(int64_t chunk) {
+  FunctionBuilder f(module_, "prefill_" + std::to_string(chunk));
+  DecoderBuilder decoder = body(f, cacheInputs(f, chunk));
+  // Nobody reads what the last layer would add.
+  decoder.fillCache(config_.layers - 1, allLayers(decoder, config_.layers - 1));
+  f.finish();
+}
+
+Value EntryBuilder::best(FunctionBuilder &f, Value logits) const {
+  f.at(config_.layers, "greedy");
+  Type f32 = f.f32(), i32 = f.i32();
+  auto op = f.create<TopKOp>(f.type({options_.batch, 1}, f32),
+                             f.type({options_.batch, 1}, i32), logits, Value());
+  return f.reshape(op.getIndices(), {options_.batch});
+}
+
+Value EntryBuilder::draw(FunctionBuilder &f, Value logits,
+                         Value positions) const {
+  f.at(config_.layers, "sample");
+  return f.create<SampleOp>(
+      rowType(f.i32()), logits, f.input("temperature", rowType(f.f32())),
+      f.input("top_k", rowType(f.i32())), f.input("top_p", rowType(f.f32())),
+      f.input("seed", rowType(f.builder().getI64Type())), positions);
+}
+
+void EntryBuilder::decode(bool sample) {
+  FunctionBuilder f(module_, sample ? "decode_sample" : "decode");
+  DecoderInputs inputs = cacheInputs(f, 1);
+  DecoderBuilder decoder = body(f, inputs);
+  Value logits = decoder.head(allLayers(decoder, config_.layers));
+  logits = f.reshape(logits, {options_.batch, config_.vocab});
+  f.output("next_ids",
+           sample ? draw(f, logits, inputs.positions) : best(f, logits));
+  f.finish();
+}
+
+} // namespace
+
+Result<Entry> parseEntry(const std::string &name) {
+  if (name == "logits")
+    return Entry::Logits;
+  if (name == "next")
+    return Entry::Next;
+  if (name == "generate")
+    return Entry::Generate;
+  return Status::usage("unknown entry '" + name +
+                       "'; known are: logits, next, generate");
+}
+
+OwningOpRef<ModuleOp>
+buildModel(MLIRContext &context, const Architecture &family,
+           const ModelConfig &config, const ModelTensors &tensors,
+           const ModelFiles &files, const EntryOptions &options) {
+  OwningOpRef<ModuleOp> module =
+      ModuleOp::create(NameLoc::get(StringAttr::get(&context, family.name)));
+  EntryBuilder entries(*module, family, config, tensors, files, options);
+  if (options.entry == Entry::Logits)
+    entries.logits();
+  if (options.entry == Entry::Next)
+    entries.next();
+  if (options.entry != Entry::Generate)
+    return module;
+  for (int64_t chunk : kChunks)
+    if (chunk <= options.maxSeq || chunk == 4)
+      entries.prefill(chunk);
+  entries.decode(false);
+  entries.decode(true);
+  return module;
+}
+
+} // namespace tandem

@@ -1,0 +1,49 @@
+//===- BuildModel.h - From a family's row to a phase-1 module ---*- C++ -*-===//
+//
+// One builder for all families: embedding, layers and head are written from
+// the row of the table and the model's numbers, whatever the entry. Entries
+// differ in what goes around them:
+//
+//   logits    input_ids [B, S] -> logits f32 [B, S, V]
+//   next      and lengths [B]: logits f32 [B, V] of each row's last token
+//   generate  prefill_<C> (C = 4, 16, 64, 256) writes C tokens to the cache;
+//             decode takes one and gives the best next id, decode_sample
+//             draws it
+//
+// All weights are views of stored tensors in which outputs come before
+// inputs; heads are dimensions of their own from the start.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TANDEM_FRONTEND_BUILDMODEL_H
+#define TANDEM_FRONTEND_BUILDMODEL_H
+
+#include "frontend/ModelTensors.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace tandem {
+
+enum class Entry { Logits, Next, Generate };
+/// The entry of that name; lists the known ones where there is none.
+Result<Entry> parseEntry(const std::string &name);
+
+struct EntryOptions {
+  Entry entry = Entry::Logits;
+  int64_t batch = 1;
+  int64_t maxSeq = 0; ///< 0: the model's, at most 2048.
+  /// Of weights at run time; DType::F32, BF16 or F16.
+  DType dtype = DType::F32;
+};
+
+/// Builds the entry's functions. `context` has the func and tandem dialects
+/// loaded. `files` is read only for the types of stored tensors.
+mlir::OwningOpRef<mlir::ModuleOp>
+buildModel(mlir::MLIRContext &context, const Architecture &family,
+           const ModelConfig &config, const ModelTensors &tensors,
+           const ModelFiles &files, const EntryOptions &options);
+
+} // namespace tandem
+
+#endif // TANDEM_FRONTEND_BUILDMODEL_H

@@ -1,0 +1,165 @@
+#include "frontend/FunctionBuilder.h"
+
+using namespace mlir;
+
+namespace tandem {
+
+RankedTensorType typeOf(Value value) {
+  return llvm::cast<RankedTensorType>(value.getType());
+}
+
+llvm::ArrayRef<int64_t> shapeOf(Value value) {
+  return typeOf(value).getShape();
+}
+
+FunctionBuilder::FunctionBuilder(ModuleOp module, llvm::StringRef name)
+    : builder_(module.getContext()),
+      location_(NameLoc::get(builder_.getStringAttr(name))) {
+  builder_.setInsertionPointToEnd(module.getBody());
+  function_ = func::FuncOp::create(builder_, location_, name,
+                                   builder_.getFunctionType({}, {}));
+  builder_.setInsertionPointToStart(function_.addEntryBlock());
+}
+
+void FunctionBuilder::at(int64_t layer, const llvm::Twine &where) {
+  layer_ = layer;
+  location_ = NameLoc::get(builder_.getStringAttr(where));
+}
+
+Value FunctionBuilder::argument(llvm::StringRef key, Attribute name,
+                                RankedTensorType type) {
+  for (const Argument &known : arguments_)
+    if (known.attributes[0].getName() == key &&
+        known.attributes[0].getValue() == name)
+      return known.value;
+  Value value = function_.getBody().front().addArgument(type, location_);
+  arguments_.push_back({value, {builder_.getNamedAttr(key, name)}});
+  return value;
+}
+
+Value FunctionBuilder::input(llvm::StringRef name, RankedTensorType type) {
+  return argument(TandemDialect::kInput, builder_.getStringAttr(name), type);
+}
+
+Value FunctionBuilder::parameter(ViewAttr view, llvm::ArrayRef<int64_t> stored,
+                                 Type element) {
+  llvm::SmallVector<int64_t> shape = *view.getShape(stored);
+  return argument(TandemDialect::kParameter, view, type(shape, element));
+}
+
+Value FunctionBuilder::state(llvm::StringRef name, RankedTensorType type) {
+  return argument(TandemDialect::kState, builder_.getStringAttr(name), type);
+}
+
+void FunctionBuilder::output(llvm::StringRef name, Value value) {
+  results_.push_back({TandemDialect::kOutput, name.str(), value});
+}
+
+void FunctionBuilder::replaceState(llvm::StringRef name, Value value) {
+  results_.push_back({TandemDialect::kState, name.str(), value});
+}
+
+/// Gives each state argument the number of the result that replaces it.
+void FunctionBuilder::tieStates() {
+  for (Argument &argument : arguments_)
+    for (size_t i = 0; i < results_.size(); ++i)
+      if (argument.attributes[0].getName() == TandemDialect::kState &&
+          results_[i].attribute == TandemDialect::kState &&
+          argument.attributes[0].getValue() ==
+              builder_.getStringAttr(results_[i].name))
+        argument.attributes.push_back(builder_.getNamedAttr(
+            TandemDialect::kAliases, builder_.getI64IntegerAttr(i)));
+}
+
+void FunctionBuilder::finish() {
+  tieStates();
+  llvm::SmallVector<Value> values;
+  llvm::SmallVector<Attribute> argumentAttrs, resultAttrs;
+  for (const Argument &argument : arguments_)
+    argumentAttrs.push_back(builder_.getDictionaryAttr(argument.attributes));
+  for (const Returned &result : results_) {
+    values.push_back(result.value);
+    resultAttrs.push_back(builder_.getDictionaryAttr(builder_.getNamedAttr(
+        result.attribute, builder_.getStringAttr(result.name))));
+  }
+  func::ReturnOp::create(builder_, function_.getLoc(), values);
+  function_.setFunctionType(
+      builder_.getFunctionType(function_.getBody().front().getArgumentTypes(),
+                               ValueRange(values).getTypes()));
+  function_.setArgAttrsAttr(builder_.getArrayAttr(argumentAttrs));
+  function_.setResAttrsAttr(builder_.getArrayAttr(resultAttrs));
+}
+
+Value FunctionBuilder::einsum(llvm::StringRef equation,
+                              llvm::ArrayRef<Value> inputs) {
+  auto [operands, result] = equation.split("->");
+  llvm::SmallVector<llvm::StringRef> groups;
+  operands.split(groups, ',');
+  llvm::SmallVector<int64_t> shape;
+  for (char letter : result)
+    for (size_t i = 0; i < groups.size(); ++i)
+      if (size_t at = groups[i].find(letter); at != llvm::StringRef::npos) {
+        shape.push_back(shapeOf(inputs[i])[at]);
+        break;
+      }
+  Type element = typeOf(inputs[0]).getElementType();
+  return create<EinsumOp>(type(shape, element),
+                          builder_.getStringAttr(equation), ValueRange(inputs));
+}
+
+Value FunctionBuilder::sum(llvm::ArrayRef<Value> inputs) {
+  if (inputs.size() == 1)
+    return inputs[0];
+  return create<SumOp>(inputs[0].getType(), ValueRange(inputs));
+}
+
+Value FunctionBuilder::mul(Value lhs, Value rhs) {
+  return create<BinaryOp>(
+      lhs.getType(), BinaryKindAttr::get(lhs.getContext(), BinaryKind::Mul),
+      lhs, rhs);
+}
+
+Value FunctionBuilder::unary(UnaryKind kind, Value input) {
+  return create<UnaryOp>(input.getType(),
+                         UnaryKindAttr::get(input.getContext(), kind), input);
+}
+
+Value FunctionBuilder::cast(Value input, Type element) {
+  if (typeOf(input).getElementType() == element)
+    return input;
+  return create<CastOp>(type(shapeOf(input), element), input);
+}
+
+Value FunctionBuilder::reshape(Value input, llvm::ArrayRef<int64_t> shape) {
+  return create<ReshapeOp>(type(shape, typeOf(input).getElementType()), input);
+}
+
+Value FunctionBuilder::broadcast(Value input, Value like,
+                                 llvm::ArrayRef<int64_t> dims) {
+  return create<BroadcastInDimOp>(
+      type(shapeOf(like), typeOf(input).getElementType()), input,
+      builder_.getDenseI64ArrayAttr(dims));
+}
+
+Value FunctionBuilder::embedding(Value table, Value ids) {
+  llvm::SmallVector<int64_t> shape(shapeOf(ids));
+  shape.push_back(shapeOf(table)[1]);
+  return create<EmbeddingOp>(type(shape, typeOf(table).getElementType()), table,
+                             ids);
+}
+
+Value FunctionBuilder::constrain(Value input, ViewAttr view) {
+  return create<ShardingConstraintOp>(input.getType(), input, ShardingAttr(),
+                                      view);
+}
+
+Value FunctionBuilder::splat(RankedTensorType type, double value) {
+  Type element = type.getElementType();
+  Attribute lane =
+      llvm::isa<FloatType>(element)
+          ? Attribute(builder_.getFloatAttr(element, value))
+          : builder_.getIntegerAttr(element, static_cast<int64_t>(value));
+  return create<ConstantOp>(type, DenseElementsAttr::get(type, lane));
+}
+
+} // namespace tandem
