@@ -473,9 +473,14 @@ std::vector<double> massesOf(const std::vector<Candidate> &candidates,
   if (draw.topK > 0)
     count = std::min(count, static_cast<size_t>(draw.topK));
   std::vector<double> masses;
-  for (size_t i = 0; i < count; ++i)
-    masses.push_back(std::exp((candidates[i].value - candidates[0].value) /
-                              draw.temperature));
+  double largest = candidates[0].value;
+  for (const Candidate &candidate :
+       llvm::ArrayRef(candidates).take_front(count))
+    // Equal infinities have no difference but the same mass.
+    masses.push_back(
+        candidate.value == largest
+            ? 1
+            : std::exp((candidate.value - largest) / draw.temperature));
   return masses;
 }
 
@@ -493,8 +498,11 @@ double keepLeading(std::vector<double> &masses, double topP) {
   return kept;
 }
 
-double drawFrom(const std::vector<Candidate> &candidates, const Draw &draw) {
-  if (draw.temperature <= 0)
+/// `candidates` are in descending order; NaN, at the end, is never drawn.
+double drawFrom(std::vector<Candidate> candidates, const Draw &draw) {
+  while (candidates.size() > 1 && std::isnan(candidates.back().value))
+    candidates.pop_back();
+  if (!(draw.temperature > 0))
     return candidates[0].place;
   std::vector<double> masses = massesOf(candidates, draw);
   double threshold = draw.uniform * keepLeading(masses, draw.topP);

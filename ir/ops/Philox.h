@@ -29,13 +29,14 @@ inline std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> counter,
   return counter;
 }
 
-/// The first word's upper 24 bits as a number in [0, 1): seed is the key, row
-/// and position the counter.
+/// 53 bits of the first two words as a number in [0, 1): the seed is the key,
+/// position and row the counter.
 inline double uniformNumber(uint64_t seed, uint64_t row, uint64_t position) {
-  auto words = philox4x32({uint32_t(row), uint32_t(row >> 32),
-                           uint32_t(position), uint32_t(position >> 32)},
-                          {uint32_t(seed), uint32_t(seed >> 32)});
-  return (words[0] >> 8) / 16777216.0;
+  auto words = philox4x32(
+      {uint32_t(position), uint32_t(position >> 32), uint32_t(row), 0},
+      {uint32_t(seed), uint32_t(seed >> 32)});
+  uint64_t wide = uint64_t(words[0]) << 32 | words[1];
+  return double(wide >> 11) * 0x1p-53;
 }
 
 } // namespace tandem

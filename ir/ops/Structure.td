@@ -152,18 +152,32 @@ def Tandem_AllocOp : Tandem_Op<"alloc", 8> {
   let assemblyFormat = "attr-dict `:` type($result)";
 }
 
+def Tandem_RenameOp : Tandem_Op<"rename", 8, [Pure]> {
+  let summary = "the same memory as another tensor";
+  let description = [{
+    ```mlir
+    %c = tandem.rename %b : (!tandem.buffer<tensor<4x6xf32>>) -> !tandem.buffer<tensor<24xf32>>
+    ```
+    Where a reshape moves nothing.
+  }];
+  let arguments = (ins Tandem_BufferType:$input);
+  let results = (outs Tandem_BufferType:$result);
+  let assemblyFormat = "$input attr-dict `:` functional-type(operands, results)";
+}
+
 def Tandem_LaunchOp : Tandem_Op<"launch", 8, [AttrSizedOperandSegments]> {
   let summary = "run a kernel on buffers";
   let description = [{
     ```mlir
     tandem.launch "rms_norm" ins(%x, %w : ...) outs(%y : ...) {numbers = array<i64: 1>, rule = #tandem.rule<"...">}
     ```
-    `in_place` names the operand whose buffer the first output shares.
+    `in_place` names the operand whose buffer the first output may take over.
   }];
   let arguments = (ins StrAttr:$kernel, Variadic<Tandem_BufferType>:$inputs,
       Variadic<Tandem_BufferType>:$outputs,
       Variadic<Tandem_BufferType>:$workspace,
-      DenseI64ArrayAttr:$numbers, Tandem_RuleAttr:$rule);
+      DenseI64ArrayAttr:$numbers, Tandem_RuleAttr:$rule,
+      OptionalAttr<I64Attr>:$in_place);
   let assemblyFormat = [{
     $kernel `ins` `(` ($inputs^ `:` type($inputs))? `)` `outs` `(` $outputs `:` type($outputs) `)`
     (`workspace` `(` $workspace^ `:` type($workspace) `)`)? attr-dict

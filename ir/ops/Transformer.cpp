@@ -280,7 +280,8 @@ KernelSpec AttentionOp::getKernelSpec() {
            static_cast<int64_t>(getWindow()),
            numberBits(getSoftcap().convertToDouble()), flags},
           -1,
-          false};
+          false,
+          1};
 }
 
 uint64_t AttentionOp::getFlops() {

@@ -1,0 +1,450 @@
+#include "ir/reference/Interpreter.h"
+#include "ir/reference/Distribution.h"
+#include "ir/reference/Exchange.h"
+
+#include <deque>
+#include <memory>
+
+using namespace mlir;
+
+namespace tandem {
+namespace {
+
+constexpr StringLiteral kEntry = "tandem.entry";
+constexpr StringLiteral kPp = "tandem.pp";
+
+/// One function and the ranks that run it, all at the same operation.
+struct Program {
+  func::FuncOp function;
+  std::vector<int64_t> ranks;
+  Block::iterator next;
+  std::vector<DenseMap<Value, Tensor>> values; ///< One for each of `ranks`.
+
+  bool isDone() { return next->hasTrait<OpTrait::IsTerminator>(); }
+};
+
+/// A tensor under way between two ranks.
+struct Message {
+  SendOp send;
+  Tensor tensor;
+};
+
+enum class Outcome { Advanced, Waits, Failed };
+
+/// Runs programs to their ends.
+class Machine {
+public:
+  Machine(const Mesh &mesh, std::vector<Program> programs)
+      : mesh(mesh), programs(std::move(programs)) {}
+
+  LogicalResult run() {
+    while (true) {
+      bool advanced = false, done = true;
+      for (Program &program : programs) {
+        if (failed(advance(program, advanced)))
+          return failure();
+        done = done && program.isDone();
+      }
+      if (done)
+        return expectAllReceived();
+      if (!advanced && failed(meetAcrossStages()))
+        return failure();
+    }
+  }
+
+  std::vector<Program> &finished() { return programs; }
+
+private:
+  LogicalResult advance(Program &program, bool &advanced) {
+    while (!program.isDone()) {
+      Outcome outcome = step(program, &*program.next);
+      if (outcome == Outcome::Failed)
+        return failure();
+      if (outcome == Outcome::Waits)
+        break;
+      ++program.next;
+      advanced = true;
+    }
+    return success();
+  }
+
+  Outcome step(Program &program, Operation *op) {
+    if (auto recv = dyn_cast<RecvOp>(op))
+      return receive(program, recv);
+    if (auto send = dyn_cast<SendOp>(op))
+      return post(program, send);
+    if (std::optional<Collective> collective = collectiveOf(op, mesh)) {
+      if (crossesStages(*collective))
+        return Outcome::Waits;
+      return outcome(runCollective({&program}));
+    }
+    return outcome(compute(program, op));
+  }
+
+  static Outcome outcome(LogicalResult result) {
+    return succeeded(result) ? Outcome::Advanced : Outcome::Failed;
+  }
+
+  bool crossesStages(const Collective &collective) const {
+    return programs.size() > 1 &&
+           llvm::any_of(collective.axes,
+                        [](const AxisRef &axis) { return axis.name == "pp"; });
+  }
+
+  LogicalResult compute(Program &program, Operation *op) {
+    auto reference = dyn_cast<ReferenceOpInterface>(op);
+    if (!reference)
+      return op->emitOpError("has no meaning for the reference evaluator");
+    for (size_t r = 0; r < program.ranks.size(); ++r) {
+      DenseMap<Value, Tensor> &values = program.values[r];
+      SmallVector<const Tensor *> operands;
+      for (Value operand : op->getOperands())
+        operands.push_back(&values.find(operand)->second);
+      std::vector<Tensor> results;
+      for (Type type : op->getResultTypes())
+        results.emplace_back(dimsOf(type, mesh, program.ranks[r]));
+      if (failed(reference.evaluate(operands, results)))
+        return failure();
+      for (auto [value, tensor] : llvm::zip(op->getResults(), results))
+        values.insert({value, std::move(tensor)});
+    }
+    return success();
+  }
+
+  LogicalResult runCollective(ArrayRef<Program *> meeting) {
+    std::map<int64_t, Participant> participants;
+    for (Program *program : meeting)
+      for (size_t r = 0; r < program->ranks.size(); ++r) {
+        Operation *op = &*program->next;
+        participants[program->ranks[r]] = {
+            op, &program->values[r].find(op->getOperand(0))->second};
+      }
+    auto results = exchange(participants, mesh);
+    if (failed(results))
+      return failure();
+    for (Program *program : meeting)
+      for (size_t r = 0; r < program->ranks.size(); ++r)
+        program->values[r].insert(
+            {program->next->getResult(0),
+             std::move(results->find(program->ranks[r])->second)});
+    return success();
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Between stages
+  //===--------------------------------------------------------------------===//
+
+  int64_t rankAt(int64_t rank, int64_t stage) const {
+    return mesh.withCoordinate(rank, {mesh.whole("pp")}, stage);
+  }
+
+  LogicalResult expectPeer(Operation *op, int64_t peer) {
+    int64_t stages = mesh.sizeOf("pp");
+    if (mesh.has("pp") && peer >= 0 && peer < stages)
+      return success();
+    return op->emitOpError()
+           << "peer is " << peer << ", expected 0 to " << stages - 1;
+  }
+
+  Outcome post(Program &program, SendOp send) {
+    if (failed(expectPeer(send, send.getPeer())))
+      return Outcome::Failed;
+    for (size_t r = 0; r < program.ranks.size(); ++r) {
+      int64_t to = rankAt(program.ranks[r], send.getPeer());
+      messages[{program.ranks[r], to}].push_back(
+          {send, program.values[r].find(send.getInput())->second});
+    }
+    return Outcome::Advanced;
+  }
+
+  Outcome receive(Program &program, RecvOp recv) {
+    if (failed(expectPeer(recv, recv.getPeer())))
+      return Outcome::Failed;
+    for (int64_t rank : program.ranks)
+      if (messages[{rankAt(rank, recv.getPeer()), rank}].empty())
+        return Outcome::Waits;
+    for (size_t r = 0; r < program.ranks.size(); ++r) {
+      int64_t rank = program.ranks[r];
+      auto &queue = messages[{rankAt(rank, recv.getPeer()), rank}];
+      Message message = std::move(queue.front());
+      queue.pop_front();
+      if (message.send.getInput().getType() != recv.getResult().getType())
+        return outcome(mismatch(recv, message.send));
+      program.values[r].insert({recv.getResult(), std::move(message.tensor)});
+    }
+    return Outcome::Advanced;
+  }
+
+  static LogicalResult mismatch(RecvOp recv, SendOp send) {
+    InFlightDiagnostic error = recv.emitOpError()
+                               << "receives " << send.getInput().getType();
+    error.attachNote(send.getLoc()) << "from here";
+    return error;
+  }
+
+  /// Every program waits: either all for one collective, or for each other.
+  LogicalResult meetAcrossStages() {
+    std::vector<Program *> meeting;
+    for (Program &program : programs)
+      if (!program.isDone()) {
+        if (!collectiveOf(&*program.next, mesh))
+          return deadlock();
+        meeting.push_back(&program);
+      }
+    for (Program *program : meeting)
+      if (program->next->getName() != meeting[0]->next->getName())
+        return deadlock();
+    if (failed(runCollective(meeting)))
+      return failure();
+    for (Program *program : meeting)
+      ++program->next;
+    return success();
+  }
+
+  LogicalResult deadlock() {
+    std::optional<InFlightDiagnostic> error;
+    for (Program &program : programs) {
+      if (program.isDone())
+        continue;
+      Operation *op = &*program.next;
+      if (!error)
+        error.emplace(op->emitOpError("waits forever: stages wait for each "
+                                      "other"));
+      else
+        error->attachNote(op->getLoc())
+            << program.function.getName() << " waits at '" << op->getName()
+            << "'";
+    }
+    return *error;
+  }
+
+  LogicalResult expectAllReceived() {
+    for (auto &[ranks, queue] : messages)
+      if (!queue.empty())
+        return queue.front().send.emitOpError()
+               << "of rank " << ranks.first << " to rank " << ranks.second
+               << " is never received";
+    return success();
+  }
+
+  const Mesh &mesh;
+  std::vector<Program> programs;
+  std::map<std::pair<int64_t, int64_t>, std::deque<Message>> messages;
+};
+
+//===----------------------------------------------------------------------===//
+// Around a run
+//===----------------------------------------------------------------------===//
+
+bool isDistributed(func::FuncOp function) {
+  auto isLocal = [](Type type) { return bool(localOf(type)); };
+  if (function->hasAttr(kPp) ||
+      llvm::any_of(function.getArgumentTypes(), isLocal) ||
+      llvm::any_of(function.getResultTypes(), isLocal))
+    return true;
+  return function
+      .walk([&](Operation *op) {
+        return WalkResult(failure(llvm::any_of(op->getResultTypes(), isLocal)));
+      })
+      .wasInterrupted();
+}
+
+/// The ranks that run `function`: all, or those of its `pp` coordinate.
+std::vector<int64_t> ranksOf(func::FuncOp function, const Mesh &mesh) {
+  auto stage = function->getAttrOfType<IntegerAttr>(kPp);
+  std::vector<int64_t> ranks;
+  for (int64_t rank = 0; rank < mesh.numRanks(); ++rank)
+    if (!stage || !mesh.has("pp") ||
+        mesh.coordinate(rank, mesh.whole("pp")) == stage.getInt())
+      ranks.push_back(rank);
+  return ranks;
+}
+
+size_t countOf(const Tensor &tensor) { return tensor.data().size(); }
+
+LogicalResult expectInput(func::FuncOp function, unsigned index,
+                          const Tensor *input) {
+  std::string name = argumentName(function, index);
+  if (!input)
+    return function.emitOpError() << "has no value for its argument " << name;
+  int64_t count = 1;
+  for (int64_t size : globalShape(function.getArgumentTypes()[index]))
+    count *= size;
+  if (static_cast<int64_t>(countOf(*input)) == count)
+    return success();
+  return function.emitOpError()
+         << "got " << countOf(*input) << " elements for its argument " << name
+         << ", expected " << count;
+}
+
+using InputOf = function_ref<const Tensor *(func::FuncOp, unsigned)>;
+
+FailureOr<Program> prepare(func::FuncOp function, const Mesh &mesh,
+                           InputOf inputOf) {
+  if (function.isExternal() || !function.getBody().hasOneBlock())
+    return function.emitOpError("has no body of one block");
+  Program program;
+  program.function = function;
+  program.ranks = ranksOf(function, mesh);
+  program.next = function.getBody().front().begin();
+  program.values.resize(program.ranks.size());
+  for (BlockArgument argument : function.getArguments()) {
+    const Tensor *input = inputOf(function, argument.getArgNumber());
+    if (failed(expectInput(function, argument.getArgNumber(), input)))
+      return failure();
+    for (size_t r = 0; r < program.ranks.size(); ++r)
+      program.values[r].insert(
+          {argument, cut(*input, argument.getType(), mesh, program.ranks[r])});
+  }
+  return program;
+}
+
+/// The results of all programs, put together by name.
+FailureOr<NamedTensors> collect(ArrayRef<Program> programs, const Mesh &mesh) {
+  std::map<std::string, std::unique_ptr<Joiner>> joiners;
+  auto bad = [](Program &program, const Status &status) {
+    return program.function.emitOpError(status.message());
+  };
+  Program last = programs.back();
+  for (Program program : programs) {
+    Operation *end = program.function.getBody().front().getTerminator();
+    for (auto [i, value] : llvm::enumerate(end->getOperands())) {
+      std::string name = resultName(program.function, i);
+      auto &joiner = joiners[name];
+      if (!joiner)
+        joiner = std::make_unique<Joiner>(name, value.getType(), mesh);
+      for (size_t r = 0; r < program.ranks.size(); ++r) {
+        Status status = joiner->add(program.values[r].find(value)->second,
+                                    program.ranks[r]);
+        if (!status.ok())
+          return bad(program, status);
+      }
+    }
+  }
+  NamedTensors results;
+  for (auto &[name, joiner] : joiners) {
+    Result<Tensor> tensor = joiner->join();
+    if (!tensor.ok())
+      return bad(last, tensor.status());
+    results.emplace(name, std::move(*tensor));
+  }
+  return results;
+}
+
+FailureOr<NamedTensors> runAll(ArrayRef<func::FuncOp> functions,
+                               InputOf inputOf) {
+  Mesh mesh;
+  if (llvm::any_of(functions, isDistributed))
+    mesh = meshOf(functions.front());
+  std::vector<Program> programs;
+  for (func::FuncOp function : functions) {
+    FailureOr<Program> program = prepare(function, mesh, inputOf);
+    if (failed(program))
+      return failure();
+    programs.push_back(std::move(*program));
+  }
+  Machine machine(mesh, std::move(programs));
+  if (failed(machine.run()))
+    return failure();
+  return collect(machine.finished(), mesh);
+}
+
+std::string attributeText(Attribute attribute) {
+  if (auto text = dyn_cast<StringAttr>(attribute))
+    return text.str();
+  std::string text;
+  llvm::raw_string_ostream(text) << attribute;
+  return text;
+}
+
+struct NameSource {
+  StringRef attribute;
+  const char *prefix;
+};
+
+/// The first of `choices` that `get` finds, with its prefix.
+template <typename Get>
+std::string firstName(ArrayRef<NameSource> choices, Get get,
+                      const std::string &otherwise) {
+  for (const NameSource &choice : choices)
+    if (Attribute attribute = get(choice.attribute))
+      return choice.prefix + attributeText(attribute);
+  return otherwise;
+}
+
+} // namespace
+
+std::string argumentName(func::FuncOp function, unsigned index) {
+  auto get = [&](StringRef name) { return function.getArgAttr(index, name); };
+  return firstName({{TandemDialect::kParameter, "parameter:"},
+                    {TandemDialect::kInput, "input:"},
+                    {TandemDialect::kState, "state:"}},
+                   get, "argument:" + std::to_string(index));
+}
+
+std::string resultName(func::FuncOp function, unsigned index) {
+  auto get = [&](StringRef name) {
+    return function.getResultAttr(index, name);
+  };
+  std::string numbered = "result:" + std::to_string(index);
+  std::string name = firstName(
+      {{TandemDialect::kOutput, "output:"}, {TandemDialect::kState, "state:"}},
+      get, numbered);
+  if (name != numbered)
+    return name;
+  // A state's new value may be known by what it replaces only.
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    auto aliases =
+        function.getArgAttrOfType<IntegerAttr>(i, TandemDialect::kAliases);
+    if (aliases && aliases.getInt() == index)
+      return argumentName(function, i);
+  }
+  return name;
+}
+
+std::vector<func::FuncOp> functionsOf(ModuleOp module, StringRef entry) {
+  std::vector<func::FuncOp> functions;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    auto name = function->getAttrOfType<StringAttr>(kEntry);
+    if (name ? name.getValue() == entry : function.getName() == entry)
+      functions.push_back(function);
+  }
+  return functions;
+}
+
+std::vector<std::string> entriesOf(ModuleOp module) {
+  std::vector<std::string> entries;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    auto attr = function->getAttrOfType<StringAttr>(kEntry);
+    std::string name = attr ? attr.str() : function.getName().str();
+    if (!function.isExternal() && !llvm::is_contained(entries, name))
+      entries.push_back(name);
+  }
+  return entries;
+}
+
+FailureOr<NamedTensors> evaluateEntry(ModuleOp module, StringRef entry,
+                                      const NamedTensors &inputs) {
+  std::vector<func::FuncOp> functions = functionsOf(module, entry);
+  if (functions.empty())
+    return module.emitError() << "has no entry '" << entry << "'";
+  return runAll(functions, [&](func::FuncOp function, unsigned index) {
+    auto found = inputs.find(argumentName(function, index));
+    return found == inputs.end() ? nullptr : &found->second;
+  });
+}
+
+FailureOr<std::vector<Tensor>> evaluate(func::FuncOp function,
+                                        ArrayRef<Tensor> inputs) {
+  auto named = runAll(function, [&](func::FuncOp, unsigned index) {
+    return index < inputs.size() ? &inputs[index] : nullptr;
+  });
+  if (failed(named))
+    return failure();
+  std::vector<Tensor> results;
+  for (unsigned i = 0; i < function.getNumResults(); ++i)
+    results.push_back(named->find(resultName(function, i))->second);
+  return results;
+}
+
+} // namespace tandem
