@@ -4,7 +4,7 @@
 
 #include "runtime/exec/BlockCopy.h"
 #include "runtime/exec/CollectiveCall.h"
-#include "runtime/plan/Collectives.h"
+#include "runtime/mesh/Collectives.h"
 #include "test/unit/exec/LocalRanks.h"
 #include "test/unit/exec/PlanSketch.h"
 
