@@ -27,6 +27,9 @@ struct KernelSpec {
   int inPlaceOperand = -1;
   /// The result must share that operand's buffer (a cache is updated).
   bool mustShare = false;
+  /// How many of the last results the kernel can leave out when nothing uses
+  /// them.
+  int optionalResults = 0;
 };
 
 /// A double as `KernelSpec::numbers` hold it.
