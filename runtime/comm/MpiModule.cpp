@@ -30,6 +30,10 @@ int64_t MpiWorld::ranksHere() const { return impl->plane->ranksHere(); }
 Communicator &MpiWorld::communicator() { return impl->communicator; }
 ControlPlane &MpiWorld::control() { return *impl->plane; }
 
+void MpiWorld::setDeadlineForBytes(bool holds) {
+  impl->plane->setSetUpDeadline(holds);
+}
+
 Status MpiWorld::broadcast(std::string &bytes, int64_t root) {
   return impl->communicator.broadcastBytes(bytes, root);
 }

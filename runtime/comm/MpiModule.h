@@ -11,8 +11,8 @@
 //   return world.finish();
 //
 // Rank 0 reads, compiles and writes for all; `broadcast` and `gather` carry
-// what it has and wants. No deadline holds for them (a compilation takes what
-// it takes), but a rank that dies ends them.
+// what it has and wants. No deadline holds for them at first (a compilation
+// takes what it takes), but a rank that dies ends them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,6 +51,10 @@ public:
   Communicator &communicator();
   ControlPlane &control();
 
+  /// Whether the deadline holds for broadcast, gather and meet as well. At
+  /// first it does not; a program whose rank 0 goes from step to step without
+  /// reading from people says yes on all ranks.
+  void setDeadlineForBytes(bool holds);
   /// `root`'s bytes, on all ranks.
   Status broadcast(std::string &bytes, int64_t root = 0);
   /// The bytes of all ranks by rank, on `root`; empty elsewhere.

@@ -108,9 +108,12 @@ private:
 class ActivityTable {
 public:
   /// What runs before and after steps: options, the plan, results. Its waits
-  /// may be as long as a compilation, so that no deadline holds for it.
+  /// may be as long as a compilation, so that no deadline holds for it unless
+  /// `setUpHasDeadline`.
   static constexpr int setUp = Communicator::maxChannels;
   static constexpr int channels = setUp + 1;
+
+  std::atomic<bool> setUpHasDeadline{false};
 
   ChannelActivity &operator[](int channel) { return rows[channel]; }
   const ChannelActivity &operator[](int channel) const { return rows[channel]; }

@@ -80,6 +80,9 @@ void ControlPlane::onTerminate(std::function<void()> hook) {
 
 int64_t ControlPlane::ranksHere() const { return impl->ranksHere; }
 ActivityTable &ControlPlane::activity() { return impl->table; }
+void ControlPlane::setSetUpDeadline(bool holds) {
+  impl->table.setUpHasDeadline.store(holds);
+}
 bool ControlPlane::faulted() const { return impl->verdict.given(); }
 
 Status ControlPlane::fault() const {
@@ -96,6 +99,8 @@ Status ControlPlane::surrender() const {
 }
 
 void ControlPlane::abort(const Status &cause) {
+  if (cause.ok())
+    return;
   Fault fault = Fault::of(cause);
   if (impl->thread) {
     impl->verdict.request(fault);

@@ -70,6 +70,8 @@ public:
   int64_t ranksHere() const;
 
   ActivityTable &activity();
+  /// Whether the deadline holds for waits of set-up too; not at first.
+  void setSetUpDeadline(bool holds);
 
   /// Whether the world has failed: to be looked at in every wait.
   bool faulted() const;

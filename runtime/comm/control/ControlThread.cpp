@@ -33,8 +33,8 @@ constexpr double terminationGrace = 0.5;
 ControlThread::ControlThread(
     int64_t rank, const ControlOptions &options, const ActivityTable &table,
     Verdict &verdict, std::vector<std::unique_ptr<Connection>> connections)
-    : rank(rank), options(options), verdict(verdict), sampler(table),
-      connections(std::move(connections)) {
+    : rank(rank), options(options), table(table), verdict(verdict),
+      sampler(table), connections(std::move(connections)) {
   board.wakeUp = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   board.longestPause = static_cast<int64_t>(options.silenceSeconds * 0.5e9);
   size_t count = std::min(this->connections.size(), board.sockets.size());
@@ -83,8 +83,8 @@ void ControlThread::wake() {
 void ControlThread::run() {
   while (!stopping.load()) {
     pollOnce();
-    if (auto wish = verdict.requested())
-      declare(*wish);
+    if (auto wish = verdict.requested(); wish && !verdict.given())
+      declare(located(*wish));
     checkTermination();
     if (now >= nextTick)
       tick();
@@ -208,11 +208,26 @@ void ControlThread::takeCrash(Connection &from, FrameReader &frame) {
   Fault fault;
   fault.rank = from.peer;
   fault.cause = frame.getText();
+  // The handler's line says where; the last heartbeat's word is for readers of
+  // the status.
   if (const ChannelState *last = from.lastState.foremost()) {
     fault.instruction = last->instruction;
     fault.location = last->location;
   }
   declare(fault);
+}
+
+/// `fault` with this rank and what it does where it does not say.
+Fault ControlThread::located(Fault fault) {
+  state = sampler.sample(now);
+  const ChannelState *here = state.foremost();
+  if (fault.rank < 0)
+    fault.rank = rank;
+  if (fault.rank == rank && fault.instruction.empty() && here) {
+    fault.instruction = here->instruction;
+    fault.location = here->location;
+  }
+  return fault;
 }
 
 /// A connection that closed: well after a goodbye, else a death, unless it is
@@ -260,10 +275,16 @@ void ControlThread::checkSilence() {
   }
 }
 
+/// Rank 0 may read, compile or think for as long as it likes.
+bool ControlThread::isPatient(const ChannelState &wait) const {
+  return wait.channel == ActivityTable::setUp &&
+         !table.setUpHasDeadline.load(std::memory_order_relaxed);
+}
+
 void ControlThread::checkWaits() {
   const double deadline = options.deadlineSeconds;
   for (const ChannelState &wait : state.channels) {
-    if (!wait.waits() || wait.channel == ActivityTable::setUp)
+    if (!wait.waits() || isPatient(wait))
       continue;
     if (wait.unpolled >= deadline)
       return declare(Fault::stalled(rank, wait, deadline, rank, &wait,
@@ -290,10 +311,11 @@ void ControlThread::compare(const ChannelState &wait) {
 void ControlThread::checkInquiry() {
   if (!inquiry)
     return;
-  bool lasts = std::any_of(
-      state.channels.begin(), state.channels.end(), [&](const auto &wait) {
-        return wait.waits() && wait.still >= options.deadlineSeconds;
-      });
+  bool lasts = std::any_of(state.channels.begin(), state.channels.end(),
+                           [&](const auto &wait) {
+                             return wait.waits() && !isPatient(wait) &&
+                                    wait.still >= options.deadlineSeconds;
+                           });
   // Whoever is dead or stopped does not answer; the clock of liveness, which
   // says so better, has gone off by then.
   if (!lasts)

@@ -54,11 +54,13 @@ private:
   void beat();
   void checkSilence();
   void checkWaits();
+  bool isPatient(const ChannelState &wait) const;
   void checkTermination();
   void compare(const ChannelState &wait);
   void checkInquiry();
   void ask(int64_t target);
 
+  Fault located(Fault fault);
   std::optional<Fault> judge(int64_t responder, const RankState &answer);
   bool passedBefore(FrameKind kind, int64_t origin, uint64_t number);
   void send(int64_t to, const std::string &frame);
@@ -68,6 +70,7 @@ private:
 
   const int64_t rank;
   const ControlOptions options;
+  const ActivityTable &table;
   Verdict &verdict;
   ActivitySampler sampler;
   RankState state; ///< This rank's, as last sampled.

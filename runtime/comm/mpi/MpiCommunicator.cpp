@@ -1,5 +1,6 @@
 #include "runtime/comm/mpi/MpiCommunicator.h"
 
+#include "runtime/comm/Members.h"
 #include "runtime/comm/Reduce.h"
 #include "runtime/comm/control/CrashHandler.h"
 
@@ -8,6 +9,10 @@
 
 namespace tandem {
 namespace {
+
+/// A partner of permute that is not there: the edge of a shift that does not
+/// wrap.
+constexpr int64_t nobody = -1;
 
 std::byte *at(void *base, int64_t offset) {
   return static_cast<std::byte *>(base) + offset;
@@ -59,36 +64,20 @@ MpiCommunicator::MpiCommunicator(MpiLink &link)
 MpiCommunicator::~MpiCommunicator() = default;
 
 Result<Group *> MpiCommunicator::group(const std::vector<int64_t> &members) {
-  auto known = groups.find(members);
-  if (known != groups.end())
-    return static_cast<Group *>(known->second.get());
-  int64_t position = -1;
-  for (size_t i = 0; i < members.size(); ++i) {
-    if (members[i] < 0 || members[i] >= size())
-      return Status::refused("a group names rank " +
-                             std::to_string(members[i]) + " of " +
-                             std::to_string(size()));
-    if (std::count(members.begin(), members.end(), members[i]) > 1)
-      return Status::refused("a group names rank " +
-                             std::to_string(members[i]) + " twice");
-    if (members[i] == rank())
-      position = static_cast<int64_t>(i);
-  }
-  if (position < 0)
-    return Status::refused("rank " + std::to_string(rank()) +
-                           " is no member of the group it makes");
-  auto made = std::make_unique<MpiGroup>(members, position);
-  Group *result = made.get();
-  groups.emplace(members, std::move(made));
-  return result;
+  TANDEM_ASSIGN(int64_t position, positionAmong(members, rank(), size()));
+  std::lock_guard<std::mutex> lock(groupsMutex);
+  std::unique_ptr<MpiGroup> &slot = groups[members];
+  if (!slot)
+    slot = std::make_unique<MpiGroup>(members, position);
+  return slot.get();
 }
 
 /// What every call checks first.
-Status MpiCommunicator::checkChannel(int channel) const {
-  if (channel < 0 || channel >= ActivityTable::setUp)
-    return Status::refused("channel " + std::to_string(channel) +
-                           " is outside 0 to " +
-                           std::to_string(ActivityTable::setUp - 1));
+Status MpiCommunicator::check(int channel, int64_t amount) const {
+  TANDEM_TRY(checkChannel(channel));
+  if (amount < 0)
+    return Status::refused("a collective cannot move " +
+                           std::to_string(amount) + " bytes or elements");
   if (link.plane.faulted())
     return link.plane.surrender();
   return Status();
@@ -164,7 +153,7 @@ Status MpiCommunicator::gatherPieces(MpiGroup &group, int channel,
 Status MpiCommunicator::allReduce(Group &group, int channel, const void *in,
                                   void *out, int64_t count, DType dtype,
                                   ReductionKind kind, void *workspace) {
-  TANDEM_TRY(checkChannel(channel));
+  TANDEM_TRY(check(channel, count));
   TANDEM_TRY(checkReduction(dtype, kind));
   auto &mpi = static_cast<MpiGroup &>(group);
   const int64_t n = mpi.size(), width = blockBytes(dtype);
@@ -182,7 +171,7 @@ Status MpiCommunicator::allReduce(Group &group, int channel, const void *in,
 Status MpiCommunicator::reduceScatter(Group &group, int channel, const void *in,
                                       void *out, int64_t count, DType dtype,
                                       ReductionKind kind, void *workspace) {
-  TANDEM_TRY(checkChannel(channel));
+  TANDEM_TRY(check(channel, count));
   TANDEM_TRY(checkReduction(dtype, kind));
   auto &mpi = static_cast<MpiGroup &>(group);
   const int64_t stride = count * blockBytes(dtype);
@@ -197,7 +186,7 @@ Status MpiCommunicator::reduceScatter(Group &group, int channel, const void *in,
 
 Status MpiCommunicator::allGather(Group &group, int channel, const void *in,
                                   void *out, int64_t bytes) {
-  TANDEM_TRY(checkChannel(channel));
+  TANDEM_TRY(check(channel, bytes));
   auto &mpi = static_cast<MpiGroup &>(group);
   copy(at(out, mpi.position() * bytes), in, bytes);
   if (mpi.size() == 1 || bytes == 0)
@@ -209,7 +198,7 @@ Status MpiCommunicator::allGather(Group &group, int channel, const void *in,
 
 Status MpiCommunicator::allToAll(Group &group, int channel, const void *in,
                                  void *out, int64_t bytes) {
-  TANDEM_TRY(checkChannel(channel));
+  TANDEM_TRY(check(channel, bytes));
   auto &mpi = static_cast<MpiGroup &>(group);
   const int64_t n = mpi.size(), me = mpi.position();
   copy(at(out, me * bytes), at(in, me * bytes), bytes);
@@ -232,17 +221,15 @@ Status MpiCommunicator::allToAll(Group &group, int channel, const void *in,
 Status MpiCommunicator::permute(Group &group, int channel, const void *in,
                                 int64_t toPosition, void *out,
                                 int64_t fromPosition, int64_t bytes) {
-  TANDEM_TRY(checkChannel(channel));
+  TANDEM_TRY(check(channel, bytes));
   auto &mpi = static_cast<MpiGroup &>(group);
   const int64_t n = mpi.size(), me = mpi.position();
-  if (toPosition >= n || fromPosition >= n)
-    return Status::refused(
-        "permute between positions " + std::to_string(toPosition) + " and " +
-        std::to_string(fromPosition) + " of a group of " + std::to_string(n));
+  for (int64_t position : {toPosition, fromPosition})
+    if (position != nobody)
+      TANDEM_TRY(checkPosition("permute's partner", position, n));
   if (bytes == 0)
     return Status();
-  // A negative position is nobody: the edge of a shift that does not wrap.
-  if (fromPosition < 0)
+  if (fromPosition == nobody)
     std::memset(out, 0, static_cast<size_t>(bytes));
   const Call call{CallKind::Permute, DType::U8, ReductionKind::Sum, 0, bytes};
   const int32_t tag = enter(mpi, channel, call);
@@ -251,9 +238,9 @@ Status MpiCommunicator::permute(Group &group, int channel, const void *in,
     return Status();
   }
   Exchange &messages = exchanges[channel];
-  if (fromPosition >= 0)
+  if (fromPosition != nobody)
     messages.receive(out, bytes, mpi.rankAt(fromPosition), tag);
-  if (toPosition >= 0)
+  if (toPosition != nobody)
     messages.send(in, bytes, mpi.rankAt(toPosition), tag);
   return messages.wait();
 }
@@ -262,12 +249,10 @@ Status MpiCommunicator::permute(Group &group, int channel, const void *in,
 /// without its highest bit and sends to p with each higher one.
 Status MpiCommunicator::broadcast(Group &group, int channel, void *data,
                                   int64_t bytes, int64_t root) {
-  TANDEM_TRY(checkChannel(channel));
+  TANDEM_TRY(check(channel, bytes));
   auto &mpi = static_cast<MpiGroup &>(group);
   const int64_t n = mpi.size();
-  if (root < 0 || root >= n)
-    return Status::refused("broadcast from position " + std::to_string(root) +
-                           " of a group of " + std::to_string(n));
+  TANDEM_TRY(checkPosition("broadcast's root", root, n));
   if (n == 1 || bytes == 0)
     return Status();
   const int64_t me = (mpi.position() - root + n) % n;
@@ -298,7 +283,7 @@ Status MpiCommunicator::checkPeer(int64_t peer, const char *what) const {
 
 Status MpiCommunicator::send(int64_t to, int channel, const void *data,
                              int64_t bytes) {
-  TANDEM_TRY(checkChannel(channel));
+  TANDEM_TRY(check(channel, bytes));
   TANDEM_TRY(checkPeer(to, "send to"));
   const Call call{CallKind::Send, DType::U8, ReductionKind::Sum, 0, bytes};
   Exchange &messages = exchanges[channel];
@@ -308,7 +293,7 @@ Status MpiCommunicator::send(int64_t to, int channel, const void *data,
 
 Status MpiCommunicator::receive(int64_t from, int channel, void *data,
                                 int64_t bytes) {
-  TANDEM_TRY(checkChannel(channel));
+  TANDEM_TRY(check(channel, bytes));
   TANDEM_TRY(checkPeer(from, "receive from"));
   const Call call{CallKind::Receive, DType::U8, ReductionKind::Sum, 0, bytes};
   Exchange &messages = exchanges[channel];

@@ -66,7 +66,7 @@ private:
     int64_t total, stride;
     int64_t bytes(int64_t i) const;
   };
-  Status checkChannel(int channel) const;
+  Status check(int channel, int64_t amount) const;
   int32_t enter(MpiGroup &group, int channel, const Call &call);
   int32_t enterPair(int64_t peer, int channel, const Call &call);
   Status sendBytes(int64_t to, const std::string &bytes);
@@ -80,6 +80,7 @@ private:
   MpiLink &link;
   TagLayout tags;
   std::vector<Exchange> exchanges; ///< By channel.
+  std::mutex groupsMutex;
   std::map<std::vector<int64_t>, std::unique_ptr<MpiGroup>> groups;
   /// By peer and channel: how many messages went each way.
   std::vector<uint32_t> sent, received;
