@@ -1,5 +1,6 @@
 #include "runtime/exec/Executor.h"
 
+#include "runtime/comm/control/CrashHandler.h"
 #include "runtime/exec/CollectiveCall.h"
 #include "runtime/exec/Lifetimes.h"
 #include "runtime/plan/Structure.h"
@@ -335,6 +336,7 @@ Status Executor::execute(Step &step) {
   stream.step.store(&step, std::memory_order_relaxed);
   stream.count.fetch_add(1, std::memory_order_release);
   comm.begin(step.stream, step.activity);
+  setCrashActivity(rank(), step.activity.instruction, step.activity.location);
   Status status = step.faulty ? fault.reach() : Status();
   if (status.ok())
     status = step.launch ? step.launch->run() : step.collective();
