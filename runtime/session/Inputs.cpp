@@ -135,9 +135,25 @@ private:
           (isTokenInput(name) ? "; compile with a larger --batch or --max-seq"
                               : ""));
     TANDEM_ASSIGN(HostTensor converted, convertExactly(tensor, type.dtype));
+    if (name == "input_ids")
+      TANDEM_TRY(checkVocabulary(converted));
     if (tensor.shape == type.shape)
       return converted;
     return padded(port, converted, paddingOf(name));
+  }
+
+  /// Found here it is a refusal; found by a kernel it ends the session.
+  Status checkVocabulary(const HostTensor &ids) const {
+    std::optional<int64_t> vocabulary = plan.numberFact("vocab_size");
+    if (!vocabulary)
+      return Status();
+    TANDEM_ASSIGN(HostTensor wide, convertExactly(ids, DType::I64));
+    for (int64_t i = 0; i < wide.elements(); ++i)
+      if (int64_t id = wide.as<int64_t>()[i]; id < 0 || id >= *vocabulary)
+        return Status::refused(
+            "element " + std::to_string(i) + " is " + std::to_string(id) +
+            ", outside the vocabulary of " + std::to_string(*vocabulary));
+    return Status();
   }
 
   HostTensor padded(const fb::Port &port, const HostTensor &tensor,

@@ -109,7 +109,8 @@ private:
     return Status();
   }
 
-  /// The first failure of any rank, on all of them.
+  /// The first failure of any rank, on all of them: rank 0 has the message,
+  /// the others leave without a word.
   Status agree(const Status &own) {
     std::string text;
     if (!own.ok())
@@ -123,7 +124,7 @@ private:
     if (first.empty())
       return Status();
     return Status(static_cast<StatusCode>(static_cast<uint8_t>(first[0])),
-                  first.substr(1));
+                  world.rank() == 0 ? first.substr(1) : "");
   }
 
   bool needsGather(uint32_t entry) const {
