@@ -151,7 +151,7 @@ Value DecoderBuilder::norm(Role role, int64_t layer, Value x) {
 
 /// Names an activation, whose dimensions people speak of as `shape`.
 Value DecoderBuilder::named(llvm::StringRef name, Value x) {
-  llvm::SmallVector<int64_t> shape(shapeOf(x).begin(), shapeOf(x).end());
+  llvm::SmallVector<int64_t> shape(sizesOf(x).begin(), sizesOf(x).end());
   llvm::SmallVector<ViewStepAttr> steps;
   MLIRContext *context = f_.builder().getContext();
   int64_t kv = config_.kvHeads, group = config_.group();
@@ -231,7 +231,7 @@ Value DecoderBuilder::cached(Role role, int64_t layer, Value rows) {
   llvm::StringRef what = role == Role::Key ? "key" : "value";
   f_.at(layer, beside(role, layer, (what + "_cache").str()));
   std::string name = ("cache." + llvm::Twine(layer) + "." + what).str();
-  llvm::SmallVector<int64_t> shape(shapeOf(rows).begin(), shapeOf(rows).end());
+  llvm::SmallVector<int64_t> shape(sizesOf(rows).begin(), sizesOf(rows).end());
   shape[1] = inputs_.cacheLength;
   RankedTensorType type = f_.type(shape, element_);
   Value updated = f_.create<UpdateSliceOp>(type, f_.state(name, type), rows,
@@ -252,7 +252,7 @@ Value DecoderBuilder::attention(int64_t layer, Value x) {
   Builder &b = f_.builder();
   size_t i = static_cast<size_t>(layer);
   auto op = f_.create<AttentionOp>(
-      query.getType(), f_.type(shapeOf(query).drop_back(), f_.f32()), query,
+      query.getType(), f_.type(sizesOf(query).drop_back(), f_.f32()), query,
       key, value, inputs_.positions, Value(), Value(),
       b.getF64FloatAttr(config_.scales[i]), b.getUnitAttr(),
       b.getI64IntegerAttr(config_.windows[i]),
@@ -369,8 +369,8 @@ Value DecoderBuilder::lastToken(Value x, Value lengths) {
   Value index = f_.create<BinaryOp>(
       lengths.getType(), BinaryKindAttr::get(b.getContext(), BinaryKind::Sub),
       lengths, one);
-  index = f_.reshape(index, {shapeOf(lengths)[0], 1});
-  llvm::SmallVector<int64_t> shape(shapeOf(x).begin(), shapeOf(x).end());
+  index = f_.reshape(index, {sizesOf(lengths)[0], 1});
+  llvm::SmallVector<int64_t> shape(sizesOf(x).begin(), sizesOf(x).end());
   shape[1] = 1;
   return f_.create<GatherOp>(f_.type(shape, typeOf(x).getElementType()), x,
                              index, b.getI64IntegerAttr(1),

@@ -8,7 +8,7 @@ RankedTensorType typeOf(Value value) {
   return llvm::cast<RankedTensorType>(value.getType());
 }
 
-llvm::ArrayRef<int64_t> shapeOf(Value value) {
+llvm::ArrayRef<int64_t> sizesOf(Value value) {
   return typeOf(value).getShape();
 }
 
@@ -99,7 +99,7 @@ Value FunctionBuilder::einsum(llvm::StringRef equation,
   for (char letter : result)
     for (size_t i = 0; i < groups.size(); ++i)
       if (size_t at = groups[i].find(letter); at != llvm::StringRef::npos) {
-        shape.push_back(shapeOf(inputs[i])[at]);
+        shape.push_back(sizesOf(inputs[i])[at]);
         break;
       }
   Type element = typeOf(inputs[0]).getElementType();
@@ -127,7 +127,7 @@ Value FunctionBuilder::unary(UnaryKind kind, Value input) {
 Value FunctionBuilder::cast(Value input, Type element) {
   if (typeOf(input).getElementType() == element)
     return input;
-  return create<CastOp>(type(shapeOf(input), element), input);
+  return create<CastOp>(type(sizesOf(input), element), input);
 }
 
 Value FunctionBuilder::reshape(Value input, llvm::ArrayRef<int64_t> shape) {
@@ -137,13 +137,13 @@ Value FunctionBuilder::reshape(Value input, llvm::ArrayRef<int64_t> shape) {
 Value FunctionBuilder::broadcast(Value input, Value like,
                                  llvm::ArrayRef<int64_t> dims) {
   return create<BroadcastInDimOp>(
-      type(shapeOf(like), typeOf(input).getElementType()), input,
+      type(sizesOf(like), typeOf(input).getElementType()), input,
       builder_.getDenseI64ArrayAttr(dims));
 }
 
 Value FunctionBuilder::embedding(Value table, Value ids) {
-  llvm::SmallVector<int64_t> shape(shapeOf(ids));
-  shape.push_back(shapeOf(table)[1]);
+  llvm::SmallVector<int64_t> shape(sizesOf(ids));
+  shape.push_back(sizesOf(table)[1]);
   return create<EmbeddingOp>(type(shape, typeOf(table).getElementType()), table,
                              ids);
 }

@@ -96,7 +96,7 @@ private:
 };
 
 /// `type`'s or a value's shape.
-llvm::ArrayRef<int64_t> shapeOf(mlir::Value value);
+llvm::ArrayRef<int64_t> sizesOf(mlir::Value value);
 mlir::RankedTensorType typeOf(mlir::Value value);
 
 } // namespace tandem

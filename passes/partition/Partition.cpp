@@ -17,6 +17,7 @@ public:
 
   LogicalResult run() {
     Block &body = function.getBody().front();
+    setFlops("tandem.flops_unsharded", 1);
     for (BlockArgument argument : body.getArguments()) {
       auto sharding = function.getArgAttrOfType<ShardingAttr>(
           argument.getArgNumber(), TandemDialect::kSharding);
@@ -38,10 +39,20 @@ public:
     for (unsigned i = 0; i < results.size(); ++i)
       function.removeResultAttr(
           i, StringAttr::get(function.getContext(), TandemDialect::kSharding));
+    // An operation runs on the ranks of one stage.
+    setFlops("tandem.flops", mesh.numRanks() / mesh.sizeOf("pp"));
     return success();
   }
 
 private:
+  /// Products' floating-point operations on `ranks` ranks, as types state now.
+  void setFlops(StringRef name, int64_t ranks) {
+    uint64_t flops = 0;
+    function.walk([&](CostOpInterface op) { flops += op.getFlops(); });
+    function->setAttr(
+        name, Builder(function.getContext()).getI64IntegerAttr(flops * ranks));
+  }
+
   void setLocalType(Value value, ShardingAttr sharding, ReductionKind kind) {
     value.setType(localType(cast<RankedTensorType>(value.getType()),
                             canonical(sharding), mesh, kind));

@@ -1,0 +1,300 @@
+#include "passes/exec/Passes.h"
+#include "runtime/mesh/Collectives.h"
+
+using namespace mlir;
+
+namespace tandem {
+#define GEN_PASS_DEF_LOWERTOEXEC
+#include "passes/exec/Passes.h.inc"
+
+namespace {
+
+BufferType bufferOf(Type tensor) {
+  return BufferType::get(tensor.getContext(), cast<RankedTensorType>(tensor));
+}
+
+/// The phase-2 operation's name and attributes as `communicate` and the
+/// collectives' table have them.
+struct CollectiveRow {
+  StringRef name;
+  CollectiveKind kind;
+};
+
+std::optional<CollectiveKind> collectiveKind(Operation *op) {
+  static constexpr CollectiveRow rows[] = {
+      {AllReduceOp::getOperationName(), CollectiveKind::AllReduce},
+      {AllGatherOp::getOperationName(), CollectiveKind::AllGather},
+      {ReduceScatterOp::getOperationName(), CollectiveKind::ReduceScatter},
+      {AllToAllOp::getOperationName(), CollectiveKind::AllToAll},
+      {AllSliceOp::getOperationName(), CollectiveKind::AllSlice},
+      {PermuteOp::getOperationName(), CollectiveKind::Permute},
+      {BroadcastOp::getOperationName(), CollectiveKind::Broadcast},
+      {SendOp::getOperationName(), CollectiveKind::Send},
+      {RecvOp::getOperationName(), CollectiveKind::Recv},
+  };
+  for (const CollectiveRow &row : rows)
+    if (op->getName().getStringRef() == row.name)
+      return row.kind;
+  return std::nullopt;
+}
+
+class Lowering {
+public:
+  Lowering(func::FuncOp function, const Mesh &mesh)
+      : function(function), mesh(mesh), builder(function.getContext()) {}
+
+  LogicalResult run() {
+    Block &body = function.getBody().front();
+    for (BlockArgument argument : body.getArguments()) {
+      // The tensor argument stays until nothing reads it any more.
+      buffers[argument] =
+          body.addArgument(bufferOf(argument.getType()), argument.getLoc());
+    }
+    unsigned arguments = body.getNumArguments() / 2;
+    SmallVector<Operation *> ops;
+    for (Operation &op : body.without_terminator())
+      ops.push_back(&op);
+    for (Operation *op : ops)
+      if (failed(visit(op)))
+        return failure();
+    finish(body.getTerminator(), arguments);
+    for (Operation *op : llvm::reverse(ops))
+      op->erase();
+    body.eraseArguments(0, arguments);
+    function.setFunctionType(
+        FunctionType::get(function.getContext(), body.getArgumentTypes(),
+                          body.getTerminator()->getOperandTypes()));
+    return success();
+  }
+
+private:
+  LogicalResult visit(Operation *op) {
+    builder.setInsertionPoint(op);
+    if (std::optional<CollectiveKind> kind = collectiveKind(op))
+      return communicate(op, *kind);
+    if (auto constant = dyn_cast<ConstantOp>(op))
+      return fill(constant);
+    if (auto broadcast = dyn_cast<BroadcastInDimOp>(op))
+      if (isFolded(broadcast))
+        return success();
+    if (auto reshape = dyn_cast<ReshapeOp>(op))
+      if (movesNothing(reshape)) {
+        auto rename =
+            RenameOp::create(builder, op->getLoc(), bufferOf(reshape.getType()),
+                             buffers[reshape.getInput()]);
+        copyLayer(op, rename);
+        buffers[reshape] = rename;
+        return success();
+      }
+    return launch(op);
+  }
+
+  static bool isMap(Operation *op) {
+    auto kernel = dyn_cast<KernelOpInterface>(op);
+    return kernel && kernel.getKernelSpec().kernel == "map";
+  }
+
+  /// A broadcast that only elementwise kernels read needs no memory.
+  bool isFolded(BroadcastInDimOp op) {
+    return llvm::all_of(op->getUsers(), [](Operation *user) {
+      return isMap(user) && !isa<BroadcastInDimOp>(user);
+    });
+  }
+
+  /// Whether row-major order of the local capacities is the same memory.
+  bool movesNothing(ReshapeOp op) {
+    TensorType from = tensorTypeOf(op.getInput().getType(), mesh);
+    TensorType to = tensorTypeOf(op.getType(), mesh);
+    if (from.localElements() != to.localElements())
+      return false;
+    ShardingRule rule = op.getShardingRule();
+    auto alone = [&](const TensorType &type, const FactorMapping &mapping,
+                     const FactorMapping &other) {
+      for (size_t d = 0; d < type.shape.size(); ++d)
+        if (isPadded(type.shape[d], type.sharding.dims[d].axes) &&
+            (mapping.dims[d].size() != 1 ||
+             llvm::find(other.dims, mapping.dims[d]) == other.dims.end()))
+          return false;
+      return true;
+    };
+    return alone(from, rule.operands[0], rule.results[0]) &&
+           alone(to, rule.results[0], rule.operands[0]);
+  }
+
+  Value alloc(Location loc, Type tensor, Operation *source) {
+    auto op = AllocOp::create(builder, loc, bufferOf(tensor), IntegerAttr());
+    copyLayer(source, op);
+    return op;
+  }
+
+  static void copyLayer(Operation *from, Operation *to) {
+    if (Attribute layer = from->getAttr(TandemDialect::kLayer))
+      to->setAttr(TandemDialect::kLayer, layer);
+  }
+
+  LogicalResult fill(ConstantOp op) {
+    auto value = dyn_cast<DenseElementsAttr>(op.getValue());
+    if (!value || !value.isSplat())
+      return op.emitOpError("a constant of different values has no kernel; "
+                            "expected a splat");
+    double number =
+        isa<FloatType>(value.getElementType())
+            ? value.getSplatValue<APFloat>().convertToDouble()
+            : static_cast<double>(value.getSplatValue<APInt>().getSExtValue());
+    Value buffer = alloc(op.getLoc(), op.getType(), op);
+    createLaunch(op, "fill", {}, buffer, {numberBits(number)},
+                 cast<ShardingRuleOpInterface>(*op).getShardingRule(), -1);
+    buffers[op] = buffer;
+    return success();
+  }
+
+  LaunchOp createLaunch(Operation *op, StringRef kernel, ValueRange inputs,
+                        ValueRange outputs, ArrayRef<int64_t> numbers,
+                        ShardingRule rule, int inPlace) {
+    auto launch = LaunchOp::create(
+        builder, op->getLoc(), builder.getStringAttr(kernel), inputs, outputs,
+        ValueRange(), builder.getDenseI64ArrayAttr(numbers),
+        RuleAttr::get(builder.getContext(), std::move(rule)),
+        inPlace < 0 ? IntegerAttr() : builder.getI64IntegerAttr(inPlace));
+    copyLayer(op, launch);
+    return launch;
+  }
+
+  LogicalResult launch(Operation *op) {
+    auto kernelOp = dyn_cast<KernelOpInterface>(op);
+    auto ruleOp = dyn_cast<ShardingRuleOpInterface>(op);
+    if (!kernelOp || !ruleOp)
+      return op->emitOpError("has no kernel");
+    KernelSpec spec = kernelOp.getKernelSpec();
+    ShardingRule rule = ruleOp.getShardingRule();
+    SmallVector<Value> inputs;
+    for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
+      auto broadcast = operand.getDefiningOp<BroadcastInDimOp>();
+      if (broadcast && !buffers.count(operand)) {
+        FactorMapping &mapping = rule.operands[i];
+        FactorMapping folded;
+        folded.linear = mapping.linear;
+        for (int64_t dim : broadcast.getDims())
+          folded.dims.push_back(mapping.dims[dim]);
+        mapping = std::move(folded);
+        operand = broadcast.getInput();
+      }
+      inputs.push_back(buffers[operand]);
+    }
+    SmallVector<Value> outputs;
+    unsigned results = op->getNumResults();
+    for (int left = spec.optionalResults;
+         left > 0 && op->getResult(results - 1).use_empty(); --left) {
+      --results;
+      rule.results.pop_back();
+    }
+    for (OpResult result : op->getResults().take_front(results)) {
+      bool shares = spec.mustShare && result.getResultNumber() == 0;
+      Value buffer = shares ? inputs[spec.inPlaceOperand]
+                            : alloc(op->getLoc(), result.getType(), op);
+      outputs.push_back(buffer);
+      buffers[result] = buffer;
+    }
+    createLaunch(op, spec.kernel, inputs, outputs, spec.numbers,
+                 std::move(rule), spec.mustShare ? -1 : spec.inPlaceOperand);
+    return success();
+  }
+
+  LogicalResult communicate(Operation *op, CollectiveKind kind) {
+    SmallVector<Value> inputs, outputs, workspace;
+    Collective collective;
+    collective.kind = kind;
+    AxesAttr axes = op->getAttrOfType<AxesAttr>("axes");
+    auto number = [&](StringRef name) {
+      auto attr = op->getAttrOfType<IntegerAttr>(name);
+      return attr ? attr.getInt() : 0;
+    };
+    collective.dim = number("dim");
+    collective.fromDim = number("from_dim");
+    if (axes)
+      collective.axes = axes.getValue(mesh);
+    for (Value operand : op->getOperands())
+      inputs.push_back(buffers[operand]);
+    for (Value result : op->getResults()) {
+      // A broadcast is in place: its operand's buffer is filled.
+      Value buffer = kind == CollectiveKind::Broadcast
+                         ? inputs[0]
+                         : alloc(op->getLoc(), result.getType(), op);
+      outputs.push_back(buffer);
+      buffers[result] = buffer;
+    }
+    if (!inputs.empty() && !outputs.empty()) {
+      TensorType from = tensorTypeOf(op->getOperand(0).getType(), mesh);
+      TensorType to = tensorTypeOf(op->getResult(0).getType(), mesh);
+      collective.reduction = from.reduction;
+      if (int64_t bytes = workspaceBytes(collective, from, to)) {
+        auto type = RankedTensorType::get({bytes}, builder.getI8Type());
+        workspace.push_back(alloc(op->getLoc(), type, op));
+      }
+    }
+    int64_t target = op->hasAttr("peer") ? number("peer") : number("root");
+    auto cause = op->getAttrOfType<StringAttr>("cause");
+    auto made = CommunicateOp::create(
+        builder, op->getLoc(), builder.getStringAttr(name(kind)), inputs,
+        outputs, workspace, axes, builder.getI64IntegerAttr(collective.dim),
+        builder.getI64IntegerAttr(collective.fromDim),
+        builder.getI64IntegerAttr(target),
+        cause ? cause : builder.getStringAttr("stage boundary"));
+    copyLayer(op, made);
+    return success();
+  }
+
+  /// Returns buffers; a state's new value that was computed elsewhere is
+  /// copied to its place.
+  void finish(Operation *terminator, unsigned arguments) {
+    builder.setInsertionPoint(terminator);
+    for (OpOperand &operand : terminator->getOpOperands())
+      operand.set(bufferOrCopy(operand.get(), terminator));
+    for (unsigned i = 0; i < arguments; ++i) {
+      auto aliases =
+          function.getArgAttrOfType<IntegerAttr>(i, TandemDialect::kAliases);
+      if (!aliases)
+        continue;
+      Value state = buffers[function.getArgument(i)];
+      Value result = terminator->getOperand(aliases.getInt());
+      if (result == state)
+        continue;
+      copy(terminator, result, state);
+      terminator->setOperand(aliases.getInt(), state);
+    }
+  }
+
+  Value bufferOrCopy(Value tensor, Operation *terminator) {
+    auto it = buffers.find(tensor);
+    if (it != buffers.end())
+      return it->second;
+    // A folded broadcast that is returned too.
+    auto broadcast = tensor.getDefiningOp<BroadcastInDimOp>();
+    (void)terminator;
+    [[maybe_unused]] LogicalResult launched = launch(broadcast);
+    return buffers[tensor];
+  }
+
+  void copy(Operation *op, Value from, Value to) {
+    auto tensor = cast<BufferType>(to.getType()).getTensor();
+    std::vector<int64_t> shape = toVector(globalShape(tensor));
+    createLaunch(op, "map", from, to, {0, 0}, reshapeRule(shape, shape), -1);
+  }
+
+  func::FuncOp function;
+  const Mesh &mesh;
+  OpBuilder builder;
+  DenseMap<Value, Value> buffers;
+};
+
+struct LowerToExecPass : impl::LowerToExecBase<LowerToExecPass> {
+  void runOnOperation() override {
+    Mesh mesh = meshOf(getOperation());
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (!function.isExternal() && failed(Lowering(function, mesh).run()))
+        return signalPassFailure();
+  }
+};
+
+} // namespace
+} // namespace tandem

@@ -1,0 +1,57 @@
+//===- Passes.td - From tensors to buffers and launches ----*- tablegen -*-===//
+
+#ifndef TANDEM_PASSES_EXEC_PASSES_TD
+#define TANDEM_PASSES_EXEC_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def LowerToExec : Pass<"tandem-lower-to-exec", "::mlir::ModuleOp"> {
+  let summary = "tensors become buffers, operations launches";
+  let description = [{
+    Precondition: phase 3.
+
+    Transformation: every operation is launched as the kernel that its
+    `KernelOpInterface` names, into buffers of its own; a broadcast that only
+    elementwise kernels read is folded into their rules; a reshape that moves
+    nothing renames its operand's buffer; an update of a state writes into the
+    state's buffer. Collectives, sends and receives become
+    `tandem.communicate`, with the workspace that `Collectives.h` asks for.
+
+    Postcondition: phase 4, buffers without offsets.
+
+    ```mlir
+    tandem.mesh @mesh = <["tp"=1]>
+    func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> attributes {tandem.entry = "f", tandem.pp = 0 : i64} {
+      %0 = tandem.unary exp, %x : tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tandem::TandemDialect"];
+}
+
+def PlaceBuffers : Pass<"tandem-place-buffers", "::mlir::ModuleOp"> {
+  let summary = "give every buffer its place in the arena";
+  let description = [{
+    Precondition: `lower-to-exec`.
+
+    Transformation: where a launch may work in place and its operand dies
+    there, the result takes the operand's buffer over. Then buffers that are
+    alive at once are kept apart (`passes/strategy/ArenaPlacement.h`); inputs
+    of the entry live from its start, results until its end.
+
+    Postcondition: every `tandem.alloc` has an offset; functions carry
+    `tandem.arena_peak` and `tandem.arena_lower_bound`, in bytes.
+
+    ```mlir
+    tandem.mesh @mesh = <["tp"=1]>
+    func.func @f(%x: !tandem.buffer<tensor<4xf32>>) attributes {tandem.entry = "f", tandem.pp = 0 : i64} {
+      %0 = tandem.alloc : !tandem.buffer<tensor<4xf32>>
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["::tandem::TandemDialect"];
+}
+
+#endif // TANDEM_PASSES_EXEC_PASSES_TD

@@ -1,0 +1,75 @@
+#include "passes/pipeline/Passes.h"
+#include "passes/strategy/StageAssignment.h"
+
+#include <map>
+
+using namespace mlir;
+
+namespace tandem {
+#define GEN_PASS_DEF_ASSIGNSTAGES
+#include "passes/pipeline/Passes.h.inc"
+
+namespace {
+
+double costOf(Operation *op) {
+  double cost = 0;
+  if (auto costly = dyn_cast<CostOpInterface>(op))
+    cost = static_cast<double>(costly.getFlops());
+  if (cost > 0)
+    return cost;
+  for (Type type : op->getResultTypes())
+    if (auto tensor = dyn_cast<RankedTensorType>(type))
+      cost += static_cast<double>(tensor.getNumElements());
+  return cost;
+}
+
+/// Each layer's share of each entry's work, added up.
+std::map<int64_t, double> unitCosts(ModuleOp module) {
+  std::map<int64_t, double> total;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    std::map<int64_t, double> own;
+    double sum = 0;
+    function.walk([&](Operation *op) {
+      std::optional<int64_t> layer = layerOf(op);
+      if (!layer)
+        return;
+      double cost = costOf(op);
+      own[*layer] += cost;
+      sum += cost;
+    });
+    for (auto [layer, cost] : own)
+      total[layer] += sum > 0 ? cost / sum : 0;
+  }
+  return total;
+}
+
+struct AssignStagesPass : impl::AssignStagesBase<AssignStagesPass> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    std::map<int64_t, double> costs = unitCosts(module);
+    if (costs.empty())
+      return;
+    StageProblem problem;
+    problem.stages = meshOf(module).sizeOf("pp");
+    for (auto [layer, cost] : costs)
+      problem.costs.push_back(cost);
+    Result<StageSolution> solution = solve(problem);
+    if (!solution.ok()) {
+      module.emitError(solution.status().message());
+      return signalPassFailure();
+    }
+    std::map<int64_t, int64_t> stages;
+    size_t unit = 0;
+    for (auto [layer, cost] : costs)
+      stages[layer] = solution->stageOf[unit++];
+    Builder builder(module.getContext());
+    module.walk([&](Operation *op) {
+      if (std::optional<int64_t> layer = layerOf(op))
+        op->setAttr(TandemDialect::kStage,
+                    builder.getI64IntegerAttr(stages[*layer]));
+    });
+  }
+};
+
+} // namespace
+} // namespace tandem

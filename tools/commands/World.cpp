@@ -1,0 +1,150 @@
+#include "tools/commands/World.h"
+
+#include "runtime/base/Log.h"
+#include "runtime/comm/MpiModule.h"
+#include "runtime/comm/control/CrashHandler.h"
+#include "runtime/plan/Verify.h"
+
+#include <cstdlib>
+#include <unistd.h>
+
+namespace tandem {
+namespace {
+
+/// Shows how much of the weights is loaded, on a terminal only.
+std::function<void(int64_t, int64_t)> progressLine() {
+  if (!isatty(2) || logLevel() < LogLevel::Info)
+    return {};
+  return [](int64_t done, int64_t total) {
+    std::string line = "\rloading weights " +
+                       std::to_string(total ? done * 100 / total : 100) + " %";
+    if (done >= total)
+      line = "\r\033[K";
+    [[maybe_unused]] ssize_t written = ::write(2, line.data(), line.size());
+  };
+}
+
+SessionOptions sessionOptions(const WorldOptions &options) {
+  SessionOptions result;
+  result.threads = options.threads;
+  result.deadlineSeconds = options.deadlineSeconds;
+  result.weights = options.weights;
+  result.progress = progressLine();
+  return result;
+}
+
+Status runLocal(Program &program, const PlanRequest &request,
+                const WorldOptions &options, const Lead &lead) {
+  TANDEM_ASSIGN(std::shared_ptr<const Plan> plan, program.plans->make(request));
+  TANDEM_TRY(verify(*plan));
+  TANDEM_ASSIGN(std::unique_ptr<Session> session,
+                createLocalSession(plan, sessionOptions(options)));
+  Status status = lead(*session);
+  if (session->stuck()) {
+    // A thread that cannot be stopped would keep the process.
+    log(LogLevel::Error, status.toString());
+    _exit(status.exitCode());
+  }
+  Status closed = session->close();
+  return status.ok() ? closed : status;
+}
+
+/// Rank 0's plan as the bytes that all get; a failure travels too, so that
+/// the others leave with its code.
+std::string planMessage(Program &program, const PlanRequest &request,
+                        const MpiWorld &world, Status &status) {
+  auto make = [&]() -> Result<std::shared_ptr<const Plan>> {
+    TANDEM_ASSIGN(std::shared_ptr<const Plan> plan,
+                  program.plans->make(request));
+    TANDEM_TRY(verify(*plan));
+    if (plan->numRanks() != world.size())
+      return Status::refused(
+          "the plan has " + std::to_string(plan->numRanks()) +
+          " ranks, the launcher started " + std::to_string(world.size()) +
+          " processes; start as many processes as ranks, or one");
+    return plan;
+  };
+  Result<std::shared_ptr<const Plan>> plan = make();
+  status = plan.status();
+  if (!plan.ok())
+    return "E" + std::to_string(status.exitCode());
+  const std::vector<uint8_t> &bytes = (*plan)->bytes();
+  return "P" + std::string(bytes.begin(), bytes.end());
+}
+
+Status runMpi(Program &program, const PlanRequest &request,
+              const WorldOptions &options, const Lead &lead) {
+  MpiOptions mpi;
+  mpi.deadlineSeconds = options.deadlineSeconds;
+  TANDEM_ASSIGN(MpiWorld world, openMpi(mpi));
+  std::string message;
+  Status made;
+  if (world.rank() == 0)
+    message = planMessage(program, request, world, made);
+  TANDEM_TRY(world.broadcast(message));
+  if (message.empty() || message[0] != 'P') {
+    TANDEM_TRY(world.finish());
+    // Rank 0 says why; the others leave without a word.
+    return world.rank() == 0
+               ? made
+               : Status(static_cast<StatusCode>(std::atoi(message.c_str() + 1)),
+                        "");
+  }
+  TANDEM_ASSIGN(Plan plan,
+                Plan::loadBytes({message.begin() + 1, message.end()}));
+  TANDEM_ASSIGN(std::unique_ptr<Session> session,
+                createMpiSession(std::make_shared<const Plan>(std::move(plan)),
+                                 world, sessionOptions(options)));
+  Status status = session->leads() ? lead(*session) : session->serve();
+  Status closed = session->close();
+  session.reset();
+  if (status.ok())
+    status = closed;
+  // After a fault the others are gone; there is nobody to meet.
+  if (status.code() == StatusCode::RankFailed)
+    return status;
+  TANDEM_TRY(world.finish());
+  return status;
+}
+
+} // namespace
+
+int64_t launchedProcesses() {
+  for (const char *name : {"OMPI_COMM_WORLD_SIZE", "PMIX_SIZE",
+                           "SLURM_STEP_NUM_TASKS"})
+    if (const char *value = std::getenv(name))
+      if (int64_t count = std::atoll(value); count > 0)
+        return count;
+  return 1;
+}
+
+void WorldOptions::addTo(CLI::App *command) {
+  command
+      ->add_option("--comm", comm,
+                   "How ranks talk: auto (mpi when a launcher started several "
+                   "processes), local or mpi")
+      ->check(CLI::IsMember({"auto", "local", "mpi"}));
+  command
+      ->add_option("--threads", threads,
+                   "Threads of each rank (default: this process's CPUs "
+                   "divided among its ranks)")
+      ->check(CLI::PositiveNumber);
+  command
+      ->add_option("--deadline", deadlineSeconds,
+                   "Seconds that a wait may last while the peer lives")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--weights", weights,
+                      "Directory or file of the weights, when they are not "
+                      "where the plan says");
+}
+
+Status runInWorld(Program &program, const PlanRequest &request,
+                  const WorldOptions &options, const Lead &lead) {
+  installCrashHandler();
+  bool mpi = options.comm == "mpi" ||
+             (options.comm == "auto" && launchedProcesses() > 1);
+  return mpi ? runMpi(program, request, options, lead)
+             : runLocal(program, request, options, lead);
+}
+
+} // namespace tandem

@@ -1,0 +1,242 @@
+#include "tools/tandem/CompileModel.h"
+
+#include "frontend/Annotations.h"
+#include "frontend/ImportModel.h"
+#include "ir/Dialect.h"
+#include "passes/Pipelines.h"
+#include "passes/emit/EmitPlan.h"
+#include "runtime/base/Log.h"
+#include "runtime/plan/Inspect.h"
+#include "runtime/plan/Verify.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassInstrumentation.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/SourceMgr.h"
+
+namespace tandem {
+namespace {
+
+bool isModule(const std::string &path) {
+  return llvm::StringRef(path).ends_with(".mlir");
+}
+
+/// Errors of MLIR as one message; remarks only when asked for.
+class DiagnosticText {
+public:
+  explicit DiagnosticText(mlir::MLIRContext &context)
+      : handler(&context, [this](mlir::Diagnostic &diagnostic) {
+          take(diagnostic);
+          return mlir::success();
+        }) {}
+
+  Status failure(const std::string &what) const {
+    return Status::refused(text.empty() ? what : text);
+  }
+
+private:
+  void take(mlir::Diagnostic &diagnostic) {
+    std::string message = locationText(diagnostic.getLocation());
+    message += (message.empty() ? "" : ": ") + diagnostic.str();
+    for (mlir::Diagnostic &note : diagnostic.getNotes())
+      message += "\n  note: " + locationText(note.getLocation()) + ": " +
+                 note.str();
+    switch (diagnostic.getSeverity()) {
+    case mlir::DiagnosticSeverity::Error:
+      text += (text.empty() ? "" : "\n") + message;
+      return;
+    case mlir::DiagnosticSeverity::Warning:
+      logWarning(message);
+      return;
+    case mlir::DiagnosticSeverity::Note:
+    case mlir::DiagnosticSeverity::Remark:
+      log(LogLevel::Debug, message);
+      return;
+    }
+  }
+
+  std::string text;
+  mlir::ScopedDiagnosticHandler handler;
+};
+
+/// A module on its way to a plan.
+class Compilation {
+public:
+  explicit Compilation(const CompileOptions &options)
+      : options(options), diagnostics(context) {
+    loadDialects(context);
+  }
+
+  Status readModule() {
+    TANDEM_TRY(isModule(options.path) ? parse() : import());
+    TANDEM_TRY(chooseMesh());
+    return Status();
+  }
+
+  Result<std::vector<Annotation>> annotations() {
+    if (!options.annotate.empty())
+      return readAnnotations(options.annotate, mesh);
+    if (isModule(options.path))
+      return std::vector<Annotation>();
+    return presetAnnotations(*module, mesh);
+  }
+
+  Status annotate() {
+    TANDEM_ASSIGN(std::vector<Annotation> lines, annotations());
+    return applyAnnotations(*module, lines);
+  }
+
+  Status runPasses() {
+    mlir::PassManager passes(&context);
+    passes.enableVerifier(true);
+    std::string error = addCompileSteps(passes, "", "");
+    if (!options.dumpAfter.empty())
+      TANDEM_TRY(addDumps(passes));
+    if (mlir::failed(passes.run(*module)))
+      return diagnostics.failure("compilation failed");
+    return Status();
+  }
+
+  Result<std::shared_ptr<const Plan>> emit() {
+    TANDEM_ASSIGN(fb::PlanT native, emitPlan(*module, options.path));
+    TANDEM_ASSIGN(Plan plan, Plan::fromNative(native));
+    VerifyOptions verifyOptions;
+    verifyOptions.memoryBytes = options.memoryBytes;
+    TANDEM_TRY(verify(plan, verifyOptions));
+    TANDEM_TRY(checkReshards(plan));
+    return std::shared_ptr<const Plan>(
+        std::make_shared<const Plan>(std::move(plan)));
+  }
+
+  Mesh mesh;
+
+private:
+  Status parse() {
+    mlir::ParserConfig config(&context);
+    llvm::SourceMgr sources;
+    module =
+        mlir::parseSourceFile<mlir::ModuleOp>(options.path, sources, config);
+    return module ? Status()
+                  : diagnostics.failure("cannot read '" + options.path + "'");
+  }
+
+  Status import() {
+    ImportOptions import;
+    TANDEM_ASSIGN(
+        import.entry.entry,
+        parseEntry(options.entry.empty() ? "generate" : options.entry));
+    import.entry.batch = options.batch;
+    import.entry.maxSeq = options.maxSeq;
+    if (!options.dtype.empty()) {
+      import.entry.dtype = *parseDType(options.dtype);
+      import.hasDType = true;
+    }
+    import.settings = options.settings;
+    import.strict = options.strict;
+    TANDEM_ASSIGN(ImportedModel model,
+                  importModel(options.path, import, context));
+    for (const std::string &warning : model.warnings)
+      logWarning(warning);
+    module = std::move(model.module);
+    return Status();
+  }
+
+  Status chooseMesh() {
+    Mesh declared = meshOf(*module);
+    TANDEM_ASSIGN(mesh, Mesh::parse(options.mesh));
+    if (options.mesh.empty())
+      mesh = declared;
+    else if (meshNameOf(*module) && !(mesh == declared))
+      return Status::refused("--mesh is " + mesh.toString() + ", '" +
+                             options.path + "' declares " +
+                             declared.toString());
+    if (!meshNameOf(*module))
+      setMesh(*module, mesh);
+    return Status();
+  }
+
+  /// Numbered dumps of the module behind one pass or all.
+  Status addDumps(mlir::PassManager &passes) {
+    std::string directory = options.dumpDir.empty() ? "." : options.dumpDir;
+    if (llvm::sys::fs::create_directories(directory))
+      return Status::refused("cannot make the folder '" + directory + "'");
+    if (options.dumpAfter != "all" &&
+        llvm::none_of(compileSteps(), [&](const CompileStep &step) {
+          return step.name == options.dumpAfter;
+        })) {
+      std::string names;
+      for (const CompileStep &step : compileSteps())
+        names += (names.empty() ? "" : ", ") + step.name;
+      return Status::usage("--dump-after " + options.dumpAfter +
+                           " is no step; expected all or one of: " + names);
+    }
+    passes.addInstrumentation(
+        std::make_unique<Dumper>(options.dumpAfter, directory));
+    context.disableMultithreading();
+    return Status();
+  }
+
+  struct Dumper : mlir::PassInstrumentation {
+    Dumper(std::string after, std::string directory)
+        : after(std::move(after)), directory(std::move(directory)) {}
+    void runAfterPass(mlir::Pass *pass, mlir::Operation *op) override {
+      llvm::StringRef name = pass->getArgument();
+      name.consume_front("tandem-");
+      if (!mlir::isa<mlir::ModuleOp>(op) || name.empty())
+        return;
+      ++number;
+      if (after != "all" && name != after)
+        return;
+      std::string file = directory + "/" + (number < 10 ? "0" : "") +
+                         std::to_string(number) + "-" + name.str() + ".mlir";
+      std::error_code error;
+      llvm::raw_fd_ostream stream(file, error);
+      op->print(stream, mlir::OpPrintingFlags().enableDebugInfo());
+    }
+    std::string after, directory;
+    int number = 0;
+  };
+
+  Status checkReshards(const Plan &plan) const {
+    if (options.maxReshardBytes < 0)
+      return Status();
+    for (const fb::Entry *entry : *plan.table().entries())
+      for (const CollectiveRow &row : collectivesOf(plan, *entry))
+        if (row.traffic.wireBytes > options.maxReshardBytes)
+          return Status::refused(
+              row.location + ": " + name(row.kind) + " of " + entry->name()->str() +
+              " moves " + std::to_string(row.traffic.wireBytes) +
+              " bytes a device (" + row.cause + "), --max-reshard-bytes is " +
+              std::to_string(options.maxReshardBytes));
+    return Status();
+  }
+
+  const CompileOptions &options;
+  mlir::MLIRContext context;
+  DiagnosticText diagnostics;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+};
+
+} // namespace
+
+Result<std::string> annotationsOf(const CompileOptions &options) {
+  Compilation compilation(options);
+  TANDEM_TRY(compilation.readModule());
+  TANDEM_ASSIGN(std::vector<Annotation> lines, compilation.annotations());
+  return printAnnotations(lines, compilation.mesh);
+}
+
+Result<std::shared_ptr<const Plan>>
+compileModel(const CompileOptions &options) {
+  Compilation compilation(options);
+  TANDEM_TRY(compilation.readModule());
+  TANDEM_TRY(compilation.annotate());
+  TANDEM_TRY(compilation.runPasses());
+  return compilation.emit();
+}
+
+} // namespace tandem
