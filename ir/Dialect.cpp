@@ -48,6 +48,8 @@ LogicalResult verifyView(Operation *op, Attribute attr, Type type,
   auto view = dyn_cast<ViewAttr>(attr);
   if (!view)
     return op->emitOpError() << what << ": expected a view, got " << attr;
+  if (!isa<RankedTensorType, BufferType>(type))
+    return op->emitOpError() << what << ": expected a tensor, got " << type;
   SmallVector<int64_t> shape = globalShape(type);
   std::optional<SmallVector<int64_t>> viewed = view.getShape(shape);
   if (!viewed || *viewed != shape)
@@ -134,6 +136,8 @@ FlatSymbolRefAttr meshNameOf(Operation *op) {
 }
 
 SmallVector<int64_t> globalShape(Type type) {
+  if (auto buffer = dyn_cast<BufferType>(type))
+    type = buffer.getTensor();
   if (LocalAttr local = localOf(type))
     return SmallVector<int64_t>(local.getGlobalShape());
   return SmallVector<int64_t>(cast<RankedTensorType>(type).getShape());

@@ -66,7 +66,8 @@ Mesh meshOf(mlir::Operation *op);
 /// The name of the declared mesh, null when there is none.
 mlir::FlatSymbolRefAttr meshNameOf(mlir::Operation *op);
 
-/// The global shape of a tensor type: its encoding's, else its own.
+/// The global shape of a tensor, or of a buffer's: its encoding's, else its
+/// own.
 llvm::SmallVector<int64_t> globalShape(mlir::Type type);
 std::vector<int64_t> toVector(llvm::ArrayRef<int64_t> values);
 /// The encoding of a local tensor, null for a global one.

@@ -45,7 +45,7 @@ public:
 
   LogicalResult run() {
     Block &body = function.getBody().front();
-    for (BlockArgument argument : body.getArguments()) {
+    for (BlockArgument argument : llvm::to_vector(body.getArguments())) {
       // The tensor argument stays until nothing reads it any more.
       buffers[argument] =
           body.addArgument(bufferOf(argument.getType()), argument.getLoc());
