@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <set>
 
 namespace tandem {
 namespace {
@@ -22,7 +23,8 @@ public:
   MemoryCheck(const Plan &plan, const fb::Entry &entry, uint32_t stage)
       : plan(plan), entry(entry), stage(stage),
         program(*entry.programs()->Get(stage)), order(program),
-        root(program.values()->size(), kNone) {}
+        root(program.values()->size(), kNone),
+        isTouched(program.values()->size(), false) {}
 
   Status run(uint64_t &arenaEnd) {
     for (uint32_t v = 0; v < program.values()->size(); ++v) {
@@ -34,7 +36,8 @@ public:
     TANDEM_TRY(takeInputs());
     TANDEM_TRY(walkProgram(plan, entry, stage,
                            [&](const Step &step) { return visit(step); }));
-    return checkOutputs();
+    TANDEM_TRY(checkOutputs());
+    return checkUsed();
   }
 
 private:
@@ -84,6 +87,7 @@ private:
           return Status::refused(name + " overlaps another input, value " +
                                  std::to_string(other));
       root[v] = v;
+      isTouched[v] = true;
       take(value, v, Access());
     }
     return Status();
@@ -103,8 +107,26 @@ private:
     return Status();
   }
 
+  /// A value that nothing touches belonged to an instruction that is missing,
+  /// such as a cache's update. What a state held before needs no reader.
+  Status checkUsed() const {
+    std::set<uint32_t> statesSeen;
+    for (uint32_t v = 0; v < program.values()->size(); ++v) {
+      const fb::Value &value = *program.values()->Get(v);
+      bool mayRest = value.region() == fb::Region::Parameter ||
+                     (value.region() == fb::Region::State &&
+                      statesSeen.insert(value.index()).second);
+      if (!mayRest && !isTouched[v])
+        return Status::refused(where(v) +
+                               " is neither written nor read by anything");
+    }
+    return Status();
+  }
+
   Status visit(const Step &step) {
     order.advance(step.instruction(), step.index());
+    for (uint32_t i = 0; i < step.inputs(); ++i)
+      isTouched[step.input(i)] = true;
     for (uint32_t i = 0; i < step.inputs(); ++i)
       TANDEM_TRY(read(step, step.input(i)));
     for (uint32_t i = 0; i < step.outputs(); ++i)
@@ -286,6 +308,7 @@ private:
 
   void write(const Step &step, uint32_t v) {
     const fb::Value &value = step.value(v);
+    isTouched[v] = true;
     // A reshape on the spot leaves its operand alive.
     if (isReshape(step) && sameBytes(value, step.value(step.input(0)))) {
       root[v] = root[step.input(0)];
@@ -383,6 +406,7 @@ private:
   StreamOrder order;
   /// By value: who owns its bytes while it lives; kNone before it is written.
   std::vector<uint32_t> root;
+  std::vector<bool> isTouched;
   Segments arena;
   std::map<uint32_t, Segments> states;
 };

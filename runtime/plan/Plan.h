@@ -60,9 +60,9 @@ public:
   const TensorType &type(uint32_t index) const { return types[index]; }
   const Sharding &sharding(uint32_t type) const { return types[type].sharding; }
   const ShardingRule &rule(uint32_t index) const { return rules[index]; }
-  /// Ends with a zero and lives as long as the plan.
+  /// Ends with a zero and lives as long as the plan; empty for kNone.
   const char *string(uint32_t index) const {
-    return root->strings()->Get(index)->c_str();
+    return index == kNone ? "" : root->strings()->Get(index)->c_str();
   }
   const char *kernel(uint32_t index) const {
     return root->kernels()->Get(index)->c_str();

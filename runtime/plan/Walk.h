@@ -58,8 +58,10 @@ public:
   const AxisList &axes() const { return plan_->axisList(instruction_->axes()); }
   const ShardingRule &rule() const { return plan_->rule(instruction_->rule()); }
   /// Empty where the plan says none.
-  const char *cause() const { return text(instruction_->cause()); }
-  const char *location() const { return text(instruction_->location()); }
+  const char *cause() const { return plan_->string(instruction_->cause()); }
+  const char *location() const {
+    return plan_->string(instruction_->location());
+  }
   std::vector<int64_t> numbers() const;
 
   uint32_t inputs() const { return instruction_->inputs(); }
@@ -95,9 +97,6 @@ public:
 private:
   uint32_t argument(uint32_t position) const {
     return program_->args()->Get(instruction_->first_arg() + position);
-  }
-  const char *text(uint32_t index) const {
-    return index == kNone ? "" : plan_->string(index);
   }
 
   const Plan *plan_;

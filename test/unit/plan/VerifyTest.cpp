@@ -305,6 +305,16 @@ TEST(VerifyMemory, EachValueIsWrittenOnce) {
               "instruction 1 (einsum) at mlp.c_fc: value 3 is written twice");
 }
 
+TEST(VerifyMemory, AnUpdateThatIsMissingLeavesItsValueBehind) {
+  EXPECT_EQ(mutated(mlpPlan(),
+                    [](fb::PlanT &plan) {
+                      auto &p = program(plan);
+                      p.values.push_back(p.values[3]);
+                    }),
+            "entry 'forward', pp 0, value 8 is neither written nor read by "
+            "anything");
+}
+
 TEST(VerifyMemory, ParametersAreNotWritten) {
   EXPECT_SAYS(mutated(mlpPlan(),
                       [](fb::PlanT &plan) {
@@ -439,6 +449,7 @@ TEST(VerifyProgress, CollectivesAcrossStagesMatch) {
   EXPECT_SAYS(mutated(twoStagePlan(),
                       [](fb::PlanT &plan) {
                         program(plan, 0).instructions.pop_back();
+                        program(plan, 0).values.pop_back();
                         plan.entries[0]->outputs[0]->values[0] = kNone;
                       }),
               "pp 1, instruction 4 (broadcast): it never completes");

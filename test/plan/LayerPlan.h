@@ -1,0 +1,47 @@
+//===- LayerPlan.h - Plans of a small network, made without a compiler ----===//
+//
+// A stack of feed-forward layers with a cache, over any mesh of pp, dp and tp:
+//
+//   ids -> embedding (vocabulary over tp) -> layers -> head -> logits, id
+//   layer:  n = rms_norm x;  cache = update_slice cache, n
+//           f = gelu (n w1); x = sum x, all_reduce (f w2)
+//
+// with sequence parallelism the residual stream is split along the sequence
+// and all_reduce becomes reduce_scatter and all_gather. Buffers are placed by
+// first fit over lifetimes. The plans are right by construction; tests mutate
+// them and know from the lifetimes what a mutation does.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TANDEM_TEST_PLAN_LAYERPLAN_H
+#define TANDEM_TEST_PLAN_LAYERPLAN_H
+
+#include "runtime/plan/PlanBuilder.h"
+
+namespace tandem::test {
+
+struct LayerOptions {
+  const char *mesh = "tp=2";
+  int layers = 2;
+  int64_t batch = 4, sequence = 8, width = 16, hidden = 32, vocabulary = 40;
+  bool sequenceParallel = false;
+};
+
+/// When a value is written and last read, by instruction; for values of the
+/// arena that own their bytes.
+struct Life {
+  int64_t written = -1;
+  int64_t lastRead = -1;
+};
+
+struct LayerPlan {
+  fb::PlanT plan;
+  /// By program of entry 0, by value.
+  std::vector<std::vector<Life>> lives;
+};
+
+LayerPlan layerPlan(const LayerOptions &options);
+
+} // namespace tandem::test
+
+#endif // TANDEM_TEST_PLAN_LAYERPLAN_H
