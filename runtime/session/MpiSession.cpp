@@ -60,6 +60,7 @@ public:
       inputs.push_back(emptyInputs(*plan_, e));
       gathers.push_back(needsGather(e));
     }
+    closed = false;
     return Status();
   }
 
@@ -87,8 +88,9 @@ public:
   }
 
   Status close() override {
+    bool before = closed;
     closed = true;
-    if (!leads() || !fault_.ok())
+    if (before || !leads() || !fault_.ok())
       return fault_;
     std::string order = makeOrder(kCloseOrder, {});
     return world.broadcast(order);
@@ -172,7 +174,7 @@ private:
   RankRunner runner;
   std::vector<PortTensors> inputs; ///< Room for what orders bring.
   std::vector<bool> gathers;
-  bool closed = false;
+  bool closed = true; ///< Until all ranks have started.
 };
 
 /// Binding leaves a process its own CPUs; without, ranks share the machine's.
