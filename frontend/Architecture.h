@@ -59,12 +59,15 @@ enum class Dim { Model, Heads, KvHeads, HeadDim, Ffn, Vocab, Positions };
 std::string_view dimName(Dim dim);
 
 /// Whether a linear layer has a bias: never, always, where the file has one,
-/// or as the configuration's key says (false where it is absent).
+/// or as the configuration's key says (`otherwise` where it is absent).
 struct Bias {
   enum Rule { Never, Always, IfStored, IfSet } rule = Never;
   std::string key;
+  bool otherwise = false;
 };
-inline Bias biasIf(std::string key) { return {Bias::IfSet, std::move(key)}; }
+inline Bias biasIf(std::string key, bool otherwise = false) {
+  return {Bias::IfSet, std::move(key), otherwise};
+}
 
 struct TensorRow {
   Role role;
@@ -73,7 +76,8 @@ struct TensorRow {
 };
 
 /// Settings of one meaning under the names that files give it, the first that
-/// is there counts. `/` leads into an object; `$` is GGUF's architecture.
+/// is there counts. `/` leads into an object; `$` is GGUF's architecture. For
+/// settings that can be turned off null does so.
 struct Key {
   std::vector<std::string> names;
   /// What an absent key means; an error where there is nothing.
@@ -87,8 +91,9 @@ struct ConfigKeys {
   Key tied;    ///< Whether the head is the embedding table.
   Key activation;
   Key ropeTheta, ropeDim, ropeFraction;
-  Key window;   ///< Tokens that attention sees; absent or 0: all.
-  Key windowOn; ///< false turns the window off.
+  Key window;     ///< Tokens that attention sees; absent or 0: all.
+  Key windowOn;   ///< false turns the window off.
+  Key windowFrom; ///< The first layer with a window, where no list says.
   Key attentionSoftcap, logitSoftcap;
   Key queryScale;     ///< Scores are divided by its square root.
   Key scaleAttention; ///< false: scores are not scaled at all.

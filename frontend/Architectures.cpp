@@ -52,6 +52,121 @@ Architecture llama() {
   return a;
 }
 
+Architecture mistral() {
+  Architecture a = llama();
+  a.name = "mistral";
+  a.architectures = {"MistralForCausalLM"};
+  a.keys.window = {{"sliding_window"}, 4096};
+  for (TensorRow &row : a.tensors)
+    row.bias = {};
+  return a;
+}
+
+Architecture qwen2() {
+  Architecture a = mistral();
+  a.name = "qwen2";
+  a.architectures = {"Qwen2ForCausalLM"};
+  a.keys.windowOn = {{"use_sliding_window"}, 0};
+  a.keys.windowFrom = {{"max_window_layers"}, 28};
+  for (Role role : {Role::Query, Role::Key, Role::Value})
+    a.at(role).bias = kAlways;
+  return a;
+}
+
+Architecture qwen3() {
+  Architecture a = qwen2();
+  a.name = "qwen3";
+  a.architectures = {"Qwen3ForCausalLM"};
+  a.keys.headDim = {{"head_dim"}, 128};
+  for (Role role : {Role::Query, Role::Key, Role::Value, Role::Output})
+    a.at(role).bias = biasIf("attention_bias");
+  a.tensors.push_back({Role::QueryNorm, "model.layers.*.self_attn.q_norm"});
+  a.tensors.push_back({Role::KeyNorm, "model.layers.*.self_attn.k_norm"});
+  return a;
+}
+
+Architecture phi3() {
+  Architecture a = mistral();
+  a.name = "phi3";
+  a.architectures = {"Phi3ForCausalLM"};
+  a.keys.epsilon = {{"rms_norm_eps"}, 1e-5};
+  a.keys.window = {{"sliding_window"}, 0};
+  for (Role role : {Role::Query, Role::Key, Role::Value})
+    a.at(role).stem = "model.layers.*.self_attn.qkv_proj";
+  for (Role role : {Role::Gate, Role::Up})
+    a.at(role).stem = "model.layers.*.mlp.gate_up_proj";
+  return a;
+}
+
+Architecture gemma2() {
+  Architecture a = llama();
+  a.name = "gemma2";
+  a.architectures = {"Gemma2ForCausalLM"};
+  ConfigKeys &k = a.keys;
+  k.headDim = {{"head_dim"}, 256};
+  k.maxPosition = {{"max_position_embeddings"}, 8192};
+  k.tied = {{"tie_word_embeddings"}, 1};
+  k.activation = {{"hidden_activation"}};
+  k.window = {{"sliding_window"}, 4096};
+  k.queryScale = {{"query_pre_attn_scalar"}, 256};
+  k.attentionSoftcap = {{"attn_logit_softcapping"}, 50};
+  k.logitSoftcap = {{"final_logit_softcapping"}, 30};
+  a.refusals = {{"use_bidirectional_attention", "false",
+                 "attention in both directions is not read"}};
+  a.at(Role::MlpNorm).stem = "model.layers.*.pre_feedforward_layernorm";
+  a.tensors.push_back(
+      {Role::AttentionPostNorm, "model.layers.*.post_attention_layernorm"});
+  a.tensors.push_back(
+      {Role::MlpPostNorm, "model.layers.*.post_feedforward_layernorm"});
+  for (Role role : {Role::Gate, Role::Up, Role::Down})
+    a.at(role).bias = {};
+  a.normOffset = 1;
+  a.scaledEmbedding = true;
+  a.activation = "gelu_pytorch_tanh";
+  a.windowEvery = 2;
+  return a;
+}
+
+Architecture gptNeoX() {
+  Architecture a;
+  a.name = "gpt_neox";
+  a.architectures = {"GPTNeoXForCausalLM"};
+  ConfigKeys &k = a.keys;
+  k = llama().keys;
+  k.kvHeads = k.headDim = {};
+  k.epsilon = {{"layer_norm_eps"}, 1e-5};
+  k.ropeTheta = {
+      {"rope_parameters/rope_theta", "rope_theta", "rotary_emb_base"}, 10000};
+  k.ropeFraction = {{"rope_parameters/partial_rotary_factor",
+                     "partial_rotary_factor", "rotary_pct"},
+                    0.25};
+  k.parallelResidual = {{"use_parallel_residual"}, 1};
+  const Bias bias = biasIf("attention_bias", true);
+  a.prefixes = {"gpt_neox."};
+  a.tensors = {
+      {Role::Tokens, "$embed_in"},
+      {Role::AttentionNorm, "$layers.*.input_layernorm"},
+      {Role::Query, "$layers.*.attention.query_key_value", bias},
+      {Role::Key, "$layers.*.attention.query_key_value", bias},
+      {Role::Value, "$layers.*.attention.query_key_value", bias},
+      {Role::Output, "$layers.*.attention.dense", bias},
+      {Role::MlpNorm, "$layers.*.post_attention_layernorm"},
+      {Role::Up, "$layers.*.mlp.dense_h_to_4h", kAlways},
+      {Role::Down, "$layers.*.mlp.dense_4h_to_h", kAlways},
+      {Role::FinalNorm, "$final_layer_norm"},
+      {Role::Head, "embed_out"},
+  };
+  a.buffers = {
+      {Buffer::RotaryFrequencies, "$layers.*.attention.rotary_emb.inv_freq"},
+      {Buffer::CausalMask, "$layers.*.attention.bias"},
+      {Buffer::CausalMask, "$layers.*.attention.masked_bias"}};
+  a.fusion = Fusion::PerHead;
+  a.norm = NormKind::Layer;
+  a.normBias = true;
+  a.activation = "gelu";
+  return a;
+}
+
 Architecture gpt2() {
   Architecture a;
   a.name = "gpt2";
@@ -100,8 +215,8 @@ Architecture llamaGguf() {
   a.name = "llama";
   a.kind = ModelKind::Gguf;
   ConfigKeys &k = a.keys;
-  // The vocabulary is the token list's where no key gives it.
-  k.vocab = {{"$.vocab_size"}, 0};
+  // Where no key gives it, the token list's or the table's size.
+  k.vocab = {{"$.vocab_size"}};
   k.hidden = {{"$.embedding_length"}};
   k.layers = {{"$.block_count"}};
   k.heads = {{"$.attention.head_count"}};
@@ -187,7 +302,9 @@ Result<const Architecture *> findHuggingFace(const ConfigNode &config) {
 } // namespace
 
 const std::vector<Architecture> &architectures() {
-  static const std::vector<Architecture> table = {llama(), gpt2(), llamaGguf()};
+  static const std::vector<Architecture> table = {
+      llama(), gpt2(),   mistral(), qwen2(),    qwen3(),
+      phi3(),  gemma2(), gptNeoX(), llamaGguf()};
   return table;
 }
 

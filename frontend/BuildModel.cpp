@@ -10,6 +10,11 @@ namespace {
 /// Tokens that a prefill entry takes at once.
 constexpr int64_t kChunks[] = {256, 64, 16, 4};
 
+/// How rows draw their next ids, each one entry a row.
+struct SampleInputs {
+  Value temperature, topK, topP, seed;
+};
+
 class EntryBuilder {
 public:
   EntryBuilder(ModuleOp module, const Architecture &family,
@@ -35,7 +40,7 @@ private:
   }
   Value allLayers(DecoderBuilder &body, int64_t count) const;
   Value best(FunctionBuilder &f, Value logits) const;
-  Value draw(FunctionBuilder &f, Value logits, Value positions) const;
+  SampleInputs sampleInputs(FunctionBuilder &f) const;
 
   ModuleOp module_;
   const Architecture &family_;
@@ -107,23 +112,32 @@ Value EntryBuilder::best(FunctionBuilder &f, Value logits) const {
   return f.reshape(op.getIndices(), {options_.batch});
 }
 
-Value EntryBuilder::draw(FunctionBuilder &f, Value logits,
-                         Value positions) const {
-  f.at(config_.layers, "sample");
-  return f.create<SampleOp>(
-      rowType(f.i32()), logits, f.input("temperature", rowType(f.f32())),
-      f.input("top_k", rowType(f.i32())), f.input("top_p", rowType(f.f32())),
-      f.input("seed", rowType(f.builder().getI64Type())), positions);
+SampleInputs EntryBuilder::sampleInputs(FunctionBuilder &f) const {
+  return {f.input("temperature", rowType(f.f32())),
+          f.input("top_k", rowType(f.i32())),
+          f.input("top_p", rowType(f.f32())),
+          f.input("seed", rowType(f.builder().getI64Type()))};
 }
 
 void EntryBuilder::decode(bool sample) {
   FunctionBuilder f(module_, sample ? "decode_sample" : "decode");
   DecoderInputs inputs = cacheInputs(f, 1);
+  SampleInputs settings;
+  if (sample)
+    settings = sampleInputs(f);
   DecoderBuilder decoder = body(f, inputs);
   Value logits = decoder.head(allLayers(decoder, config_.layers));
   logits = f.reshape(logits, {options_.batch, config_.vocab});
-  f.output("next_ids",
-           sample ? draw(f, logits, inputs.positions) : best(f, logits));
+  Value ids;
+  if (sample) {
+    f.at(config_.layers, "sample");
+    ids = f.create<SampleOp>(rowType(f.i32()), logits, settings.temperature,
+                             settings.topK, settings.topP, settings.seed,
+                             inputs.positions);
+  } else {
+    ids = best(f, logits);
+  }
+  f.output("next_ids", ids);
   f.finish();
 }
 

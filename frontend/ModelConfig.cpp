@@ -27,7 +27,9 @@ private:
   Result<ConfigNode> demand(const Key &key) const;
   Result<double> number(const Key &key, double otherwise) const;
   Result<bool> flag(const Key &key, bool otherwise) const;
-  /// A size of at least 1; `otherwise` where absent and not 0.
+  /// The same for a setting that null turns off: 0.
+  Result<double> numberOrNone(const Key &key) const;
+  /// A size of at least 1; where absent `otherwise`, or what the key says.
   Result<int64_t> size(const Key &key, int64_t otherwise = 0) const;
 
   Status refuse() const;
@@ -85,6 +87,13 @@ Result<double> Reader::number(const Key &key, double otherwise) const {
   return value;
 }
 
+Result<double> Reader::numberOrNone(const Key &key) const {
+  for (const std::string &name : key.names)
+    if (model_.config.value().contains(name) && !model_.config.has(name))
+      return 0.0;
+  return number(key, 0);
+}
+
 Result<bool> Reader::flag(const Key &key, bool otherwise) const {
   std::optional<ConfigNode> node = find(key);
   if (!node)
@@ -124,11 +133,15 @@ Status Reader::readVocabulary() {
   const Key &key = family_.keys.vocab;
   std::optional<ConfigNode> tokens =
       model_.config.find("tokenizer.ggml.tokens");
-  if (find(key) || !tokens || !tokens->isArray()) {
+  const StoredTensor *table =
+      model_.tensors.find(family_.find(Role::Tokens)->stem + ".weight");
+  if (find(key) || model_.kind == ModelKind::HuggingFace) {
     TANDEM_ASSIGN(config_.vocab, size(key));
-    return Status();
+  } else if (tokens && tokens->isArray()) {
+    config_.vocab = static_cast<int64_t>(tokens->value().size());
+  } else if (table && table->shape.size() == 2) {
+    config_.vocab = table->shape[0];
   }
-  config_.vocab = static_cast<int64_t>(tokens->value().size());
   return Status();
 }
 
@@ -144,9 +157,9 @@ Status Reader::readSizes() {
   }
   TANDEM_ASSIGN(config_.heads, size(keys.heads));
   TANDEM_ASSIGN(config_.kvHeads, size(keys.kvHeads, config_.heads));
-  TANDEM_ASSIGN(
-      config_.headDim,
-      size(keys.headDim, std::max<int64_t>(1, config_.hidden / config_.heads)));
+  int64_t share = std::max<int64_t>(1, config_.hidden / config_.heads);
+  TANDEM_ASSIGN(config_.headDim,
+                size(keys.headDim, keys.headDim.otherwise ? 0 : share));
   TANDEM_ASSIGN(config_.ffn,
                 size(keys.ffn, keys.ffn.otherwise ? 4 * config_.hidden : 0));
   TANDEM_ASSIGN(config_.maxPosition, size(keys.maxPosition));
@@ -163,7 +176,8 @@ Status Reader::checkHeads() const {
                       std::to_string(config_.heads) + " heads, got " +
                       std::to_string(config_.kvHeads));
   }
-  if (find(keys.headDim) || config_.hidden % config_.heads == 0)
+  if (find(keys.headDim) || keys.headDim.otherwise ||
+      config_.hidden % config_.heads == 0)
     return Status();
   TANDEM_ASSIGN(ConfigNode node, demand(keys.heads));
   return node.error("expected a divisor of the hidden size " +
@@ -253,9 +267,11 @@ Status Reader::readWindows() {
   const ConfigKeys &keys = family_.keys;
   config_.windows.assign(static_cast<size_t>(config_.layers), 0);
   TANDEM_ASSIGN(bool on, flag(keys.windowOn, true));
-  if (!on || !find(keys.window))
+  TANDEM_ASSIGN(double width, numberOrNone(keys.window));
+  if (!on || width == 0)
     return Status();
   TANDEM_ASSIGN(int64_t window, size(keys.window));
+  TANDEM_ASSIGN(double from, number(keys.windowFrom, 0));
   std::optional<ConfigNode> types = model_.config.find("layer_types");
   std::vector<std::string> names;
   if (types) {
@@ -266,8 +282,10 @@ Status Reader::readWindows() {
                           std::to_string(names.size()));
   }
   for (size_t i = 0; i < config_.windows.size(); ++i) {
+    auto layer = static_cast<int64_t>(i);
     bool slides = types ? names[i] == "sliding_attention"
-                        : static_cast<int64_t>(i) % family_.windowEvery == 0;
+                        : layer >= static_cast<int64_t>(from) &&
+                              layer % family_.windowEvery == 0;
     config_.windows[i] = slides ? window : 0;
   }
   return Status();
@@ -286,8 +304,8 @@ Status Reader::readScales() {
   for (int64_t i = 0; i < config_.layers; ++i)
     config_.scales.push_back(byLayer ? scale / static_cast<double>(i + 1)
                                      : scale);
-  TANDEM_ASSIGN(config_.attentionSoftcap, number(keys.attentionSoftcap, 0));
-  TANDEM_ASSIGN(config_.logitSoftcap, number(keys.logitSoftcap, 0));
+  TANDEM_ASSIGN(config_.attentionSoftcap, numberOrNone(keys.attentionSoftcap));
+  TANDEM_ASSIGN(config_.logitSoftcap, numberOrNone(keys.logitSoftcap));
   TANDEM_ASSIGN(config_.parallelResidual, flag(keys.parallelResidual, false));
   if (family_.scaledEmbedding)
     config_.embeddingScale = std::sqrt(static_cast<double>(config_.hidden));
@@ -346,6 +364,7 @@ std::vector<std::string> knownSettings(const Architecture &family) {
                          &k.ropeFraction,
                          &k.window,
                          &k.windowOn,
+                         &k.windowFrom,
                          &k.attentionSoftcap,
                          &k.logitSoftcap,
                          &k.queryScale,

@@ -146,7 +146,8 @@ Status ModelTensors::findBiases() {
     if (row.bias.rule == Bias::IfStored)
       has = files_->tensors.find(withLayer(stem(row.role), 0) + ".bias");
     if (row.bias.rule == Bias::IfSet) {
-      TANDEM_ASSIGN(has, files_->config.booleanOr(row.bias.key, false));
+      TANDEM_ASSIGN(has,
+                    files_->config.booleanOr(row.bias.key, row.bias.otherwise));
     }
     if (isNorm(row.role))
       has = family_->normBias && row.role != Role::QueryNorm &&
