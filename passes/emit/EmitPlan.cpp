@@ -160,7 +160,7 @@ private:
       for (uint32_t stage : table->stages) {
         table->offsets.push_back(end[stage]);
         end[stage] += aligned(it->second);
-        (*builder.plan.memory[stage]).*sum += it->second;
+        (*builder.plan.memory[stage]).*sum += aligned(it->second);
       }
     };
     for (auto function : module.getOps<func::FuncOp>())

@@ -14,8 +14,8 @@ namespace tandem {
 namespace {
 
 std::string versionText(const std::string &name) {
-  std::string text = name + " 0.1.0\nplan schema " +
-                     std::to_string(kSchemaVersion) + "\n";
+  std::string text =
+      name + " 0.1.0\nplan schema " + std::to_string(kSchemaVersion) + "\n";
 #ifdef TANDEM_LLVM_VERSION
   if (name == "tandem")
     text += "LLVM " TANDEM_LLVM_VERSION "\n";
@@ -46,8 +46,7 @@ Program::Program(const std::string &name, const std::string &description)
       "-v,--verbose", [] { setLogLevel(LogLevel::Debug); },
       "Say more on standard error");
   app.add_flag_callback(
-      "-q,--quiet", [] { setLogLevel(LogLevel::Error); },
-      "Print errors only");
+      "-q,--quiet", [] { setLogLevel(LogLevel::Error); }, "Print errors only");
 }
 
 CLI::App *Program::command(const std::string &name,
@@ -101,11 +100,10 @@ Result<uint64_t> parseBytes(const std::string &text) {
     const char *name;
     double bytes;
   };
-  static constexpr Unit units[] = {{"", 1},         {"B", 1},
-                                   {"KiB", 0x1p10}, {"MiB", 0x1p20},
-                                   {"GiB", 0x1p30}, {"TiB", 0x1p40},
-                                   {"kB", 1e3},     {"MB", 1e6},
-                                   {"GB", 1e9},     {"TB", 1e12}};
+  static constexpr Unit units[] = {
+      {"", 1},         {"B", 1},        {"KiB", 0x1p10}, {"MiB", 0x1p20},
+      {"GiB", 0x1p30}, {"TiB", 0x1p40}, {"kB", 1e3},     {"MB", 1e6},
+      {"GB", 1e9},     {"TB", 1e12}};
   char *end = nullptr;
   double number = std::strtod(text.c_str(), &end);
   if (end != text.c_str() && number >= 0)
@@ -125,8 +123,8 @@ Result<std::string> readText(const std::string &path) {
   }
   std::ifstream file(path, std::ios::binary);
   if (!file)
-    return Status::refused("cannot open '" + path + "': " +
-                           std::strerror(errno));
+    return Status::refused("cannot open '" + path +
+                           "': " + std::strerror(errno));
   text << file.rdbuf();
   if (file.bad())
     return Status::refused("cannot read '" + path + "'");

@@ -120,8 +120,16 @@ Status generate(const Options &options, Session &session) {
     settings.endIds = ends;
   TANDEM_ASSIGN(Generator generator, Generator::create(session));
   std::optional<StreamDecoder> decoder;
-  if (tokenizer)
-    decoder.emplace(*tokenizer, DecodeOptions{false, true});
+  if (tokenizer) {
+    // The space that begins the first word belongs to the text unless it
+    // begins the whole text.
+    DecodeOptions decode;
+    decode.continues =
+        std::any_of(prompt.begin(), prompt.end(), [&](int64_t id) {
+          return !tokenizer->isSpecial(static_cast<int32_t>(id));
+        });
+    decoder.emplace(*tokenizer, decode);
+  }
   std::string text;
   auto onId = [&](size_t, int64_t id) {
     bool ends = std::find(settings.endIds.begin(), settings.endIds.end(), id) !=
@@ -210,8 +218,9 @@ void addGenerate(Program &program) {
                                   "The prompt as ids, such as 1,2,3");
   prompt->excludes(file)->excludes(ids);
   file->excludes(ids);
-  command->add_option("--tokens", options->generate.tokens,
-                      "New tokens at most (default 128)")
+  command
+      ->add_option("--tokens", options->generate.tokens,
+                   "New tokens at most (default 128)")
       ->check(CLI::NonNegativeNumber);
   command->add_flag("--ignore-eos", options->ignoreEos,
                     "Go on after an id that ends the text");

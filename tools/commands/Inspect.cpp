@@ -1,5 +1,5 @@
-#include "runtime/base/Log.h"
 #include "runtime/plan/Inspect.h"
+#include "runtime/base/Log.h"
 #include "tools/commands/Command.h"
 
 #include <iostream>
@@ -7,8 +7,8 @@
 namespace tandem {
 
 void addInspect(Program &program) {
-  CLI::App *command = program.command(
-      "inspect", "Print what a plan holds", "tandem inspect smol.plan --json");
+  CLI::App *command = program.command("inspect", "Print what a plan holds",
+                                      "tandem inspect smol.plan --json");
   auto path = std::make_shared<std::string>();
   auto json = std::make_shared<bool>(false);
   command->add_option("PLAN", *path, "The plan")->required();

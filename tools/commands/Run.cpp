@@ -47,10 +47,10 @@ struct RunOptions {
 } // namespace
 
 void addRun(Program &program) {
-  CLI::App *command = program.command(
-      "run", "Run an entry of a plan on named inputs",
-      "tandem run llama.plan --inputs in.safetensors --outputs "
-      "out.safetensors --entry logits");
+  CLI::App *command =
+      program.command("run", "Run an entry of a plan on named inputs",
+                      "tandem run llama.plan --inputs in.safetensors --outputs "
+                      "out.safetensors --entry logits");
   auto options = std::make_shared<RunOptions>();
   command->add_option("PLAN", options->request.path, "The plan")->required();
   command

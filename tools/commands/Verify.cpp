@@ -6,9 +6,8 @@
 namespace tandem {
 
 void addVerify(Program &program) {
-  CLI::App *command =
-      program.command("verify", "Prove that a plan can run",
-                      "tandem verify smol.plan --memory 8GiB");
+  CLI::App *command = program.command("verify", "Prove that a plan can run",
+                                      "tandem verify smol.plan --memory 8GiB");
   auto path = std::make_shared<std::string>();
   auto memory = std::make_shared<std::string>();
   command->add_option("PLAN", *path, "The plan")->required();

@@ -110,8 +110,8 @@ Status runMpi(Program &program, const PlanRequest &request,
 } // namespace
 
 int64_t launchedProcesses() {
-  for (const char *name : {"OMPI_COMM_WORLD_SIZE", "PMIX_SIZE",
-                           "SLURM_STEP_NUM_TASKS"})
+  for (const char *name :
+       {"OMPI_COMM_WORLD_SIZE", "PMIX_SIZE", "SLURM_STEP_NUM_TASKS"})
     if (const char *value = std::getenv(name))
       if (int64_t count = std::atoll(value); count > 0)
         return count;

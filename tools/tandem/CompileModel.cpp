@@ -43,8 +43,8 @@ private:
     std::string message = locationText(diagnostic.getLocation());
     message += (message.empty() ? "" : ": ") + diagnostic.str();
     for (mlir::Diagnostic &note : diagnostic.getNotes())
-      message += "\n  note: " + locationText(note.getLocation()) + ": " +
-                 note.str();
+      message +=
+          "\n  note: " + locationText(note.getLocation()) + ": " + note.str();
     switch (diagnostic.getSeverity()) {
     case mlir::DiagnosticSeverity::Error:
       text += (text.empty() ? "" : "\n") + message;
@@ -207,11 +207,12 @@ private:
     for (const fb::Entry *entry : *plan.table().entries())
       for (const CollectiveRow &row : collectivesOf(plan, *entry))
         if (row.traffic.wireBytes > options.maxReshardBytes)
-          return Status::refused(
-              row.location + ": " + name(row.kind) + " of " + entry->name()->str() +
-              " moves " + std::to_string(row.traffic.wireBytes) +
-              " bytes a device (" + row.cause + "), --max-reshard-bytes is " +
-              std::to_string(options.maxReshardBytes));
+          return Status::refused(row.location + ": " + name(row.kind) + " of " +
+                                 entry->name()->str() + " moves " +
+                                 std::to_string(row.traffic.wireBytes) +
+                                 " bytes a device (" + row.cause +
+                                 "), --max-reshard-bytes is " +
+                                 std::to_string(options.maxReshardBytes));
     return Status();
   }
 
