@@ -27,12 +27,19 @@ void pauseBriefly() {
   std::this_thread::sleep_for(std::chrono::milliseconds(10));
 }
 
-// The shell writes down how the rank ended, which mpirun keeps to itself. It
-// ignores SIGTERM, which mpirun sends it too; the program has its own handler.
-const char script[] = R"(trap '' TERM
-"$1" "$2" "$3" $4
-code=$?
-echo $code > "$2/code.$OMPI_COMM_WORLD_RANK"
+// mpirun keeps to itself how each rank ended. So one shell, in a session of its
+// own, waits for the rank and writes its code down; another, which mpirun
+// knows, passes on the signals that mpirun sends. (mpirun's SIGKILL, a second
+// after SIGTERM, is not passed on: nobody should need it.)
+const char script[] = R"(rank=$OMPI_COMM_WORLD_RANK
+export rank
+setsid sh -c '"$1" "$2" "$3" $4; code=$?
+  echo $code > "$2/new.$rank"; mv "$2/new.$rank" "$2/code.$rank"
+  exit $code' waiter "$1" "$2" "$3" "$4" &
+waiter=$!
+trap 'kill -TERM $(cat "$2/pid.$rank")' TERM
+trap 'kill -CONT $(cat "$2/pid.$rank")' CONT
+while kill -0 $waiter 2>/dev/null; do wait $waiter; code=$?; done
 exit $code)";
 
 /// User and system time of a thread, in ticks.

@@ -286,7 +286,8 @@ void ControlThread::checkWaits() {
   for (const ChannelState &wait : state.channels) {
     if (!wait.waits() || isPatient(wait))
       continue;
-    if (wait.unpolled >= deadline)
+    // The last poll was some time into the wait, so that half will do.
+    if (wait.still >= deadline && wait.unpolled >= deadline / 2)
       return declare(Fault::stalled(rank, wait, deadline, rank, &wait,
                                     "its thread does not run"));
     if (wait.still >= deadline && !inquiry) {
