@@ -188,7 +188,7 @@ const char *name(CollectiveKind kind) {
 
 std::optional<AxisList> withoutAxes(const AxisList &axes,
                                     const AxisList &part) {
-  AxisList rest = axes, sorted = part;
+  AxisList rest = withoutTrivial(axes), sorted = withoutTrivial(part);
   std::sort(rest.begin(), rest.end());
   std::sort(sorted.begin(), sorted.end());
   rest = merged(rest);

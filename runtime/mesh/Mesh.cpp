@@ -29,6 +29,14 @@ bool overlaps(const AxisList &axes, const AxisRef &axis) {
                      [&](const AxisRef &a) { return a.overlaps(axis); });
 }
 
+AxisList withoutTrivial(const AxisList &axes) {
+  AxisList result;
+  for (const AxisRef &axis : axes)
+    if (axis.size > 1)
+      result.push_back(axis);
+  return result;
+}
+
 AxisList merged(const AxisList &axes) {
   AxisList result;
   for (const AxisRef &axis : axes) {

@@ -63,6 +63,8 @@ using AxisList = std::vector<AxisRef>;
 /// The product of the parts' sizes; 1 for none.
 int64_t sizeOf(const AxisList &axes);
 bool overlaps(const AxisList &axes, const AxisRef &axis);
+/// The parts that have more than one position; the others split nothing.
+AxisList withoutTrivial(const AxisList &axes);
 /// Joins neighbours that are parts of one axis in order: (1)2,(2)2 -> (1)4.
 AxisList merged(const AxisList &axes);
 /// The longest common leading list, splitting a part where one list's part is

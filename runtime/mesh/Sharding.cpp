@@ -10,9 +10,10 @@ bool Sharding::sameLayout(const Sharding &other) const {
   if (dims.size() != other.dims.size())
     return false;
   for (size_t i = 0; i < dims.size(); ++i)
-    if (merged(dims[i].axes) != merged(other.dims[i].axes))
+    if (merged(withoutTrivial(dims[i].axes)) !=
+        merged(withoutTrivial(other.dims[i].axes)))
       return false;
-  AxisList a = unreduced, b = other.unreduced;
+  AxisList a = withoutTrivial(unreduced), b = withoutTrivial(other.unreduced);
   std::sort(a.begin(), a.end());
   std::sort(b.begin(), b.end());
   return merged(a) == merged(b);
@@ -48,7 +49,8 @@ bool isPadded(int64_t size, const AxisList &axes) {
   return capacityOf(size, axes) * sizeOf(axes) != size;
 }
 
-bool sameSplit(int64_t size, const AxisList &a, const AxisList &b) {
+bool sameSplit(int64_t size, const AxisList &left, const AxisList &right) {
+  AxisList a = withoutTrivial(left), b = withoutTrivial(right);
   if (a == b)
     return true;
   if (merged(a) != merged(b))

@@ -57,7 +57,8 @@ struct Sharding {
   }
   bool operator!=(const Sharding &other) const { return !(*this == other); }
   /// Whether ranks hold the same bytes of a tensor that splits evenly: splits
-  /// and unreduced axes agree, however parts of an axis are spelled; openness,
+  /// and unreduced axes agree, however parts of an axis are spelled; axes of
+  /// size 1, openness,
   /// priorities and replicated axes do not matter. See also sameSplit.
   bool sameLayout(const Sharding &other) const;
   /// Whether nothing is split and nothing unreduced.

@@ -99,7 +99,8 @@ private:
   }
 
   Status factor(const std::string &where, int32_t f, int64_t size,
-                const AxisList &axes) {
+                const AxisList &all) {
+    AxisList axes = withoutTrivial(all);
     if (!isKnown[f]) {
       isKnown[f] = true;
       axesOf[f] = axes;
@@ -159,7 +160,7 @@ private:
   }
 
   Status addDerived(const AxisList &axes) {
-    for (const AxisRef &axis : axes) {
+    for (const AxisRef &axis : withoutTrivial(axes)) {
       if (overlaps(derived, axis))
         return bad("two reductions are waiting over " + toString(axis, mesh));
       derived.push_back(axis);

@@ -169,7 +169,7 @@ private:
   }
 
   Status collectiveTypes(const Step &step, const Collective &collective) {
-    if (sizeOf(collective.axes) < 2)
+    if (collective.axes.empty())
       return Status::refused("it is over no axis");
     if (step.op() == fb::Opcode::Broadcast)
       TANDEM_TRY(broadcastRoot(step));

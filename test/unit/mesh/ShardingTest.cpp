@@ -157,6 +157,16 @@ TEST(Sharding, SameLayoutIgnoresSpelling) {
   EXPECT_FALSE(parsed(R"([{}], unreduced={"x"})").isReplicated());
 }
 
+TEST(Sharding, AxesOfSizeOneSplitNothing) {
+  Mesh mesh = *Mesh::parse("x=1,y=2");
+  Sharding one = *parseSharding(R"([{"x", "y"}], unreduced={})", mesh);
+  Sharding none = *parseSharding(R"([{"y"}])", mesh);
+  EXPECT_TRUE(one.sameLayout(none));
+  EXPECT_TRUE(sameSplit(3, one.dims[0].axes, none.dims[0].axes));
+  EXPECT_TRUE(parseSharding(R"([{}], unreduced={"x"})", mesh)
+                  ->sameLayout(*parseSharding("[{}]", mesh)));
+}
+
 TEST(Sharding, LocalShapesAreCapacities) {
   EXPECT_EQ(localShape({7, 10, 5}, parsed(R"([{"x"}, {"y", "tp"}, {}])")),
             std::vector<int64_t>({4, 1, 5}));

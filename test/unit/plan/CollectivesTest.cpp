@@ -254,6 +254,21 @@ TEST_F(Collectives, WorkspaceOnlyWherePiecesAreCopied) {
   EXPECT_EQ(need(turn, type({8, 8}, R"([{}, {"tp"}])")), 4 * 2 * 2 * 4);
 }
 
+TEST_F(Collectives, OverOneRankNothingChanges) {
+  mesh = *Mesh::parse("tp=1,x=2");
+  TensorType whole = type({4}, "[{}]");
+  for (CollectiveKind kind :
+       {CollectiveKind::AllReduce, CollectiveKind::AllGather,
+        CollectiveKind::AllSlice})
+    EXPECT_TRUE(
+        checkCollective(collective(kind, R"("tp")"), whole, whole, mesh).ok())
+        << name(kind);
+  EXPECT_TRUE(checkCollective(collective(CollectiveKind::AllReduce, R"("tp")"),
+                              type({4}, R"([{}], unreduced={"tp"})"), whole,
+                              mesh)
+                  .ok());
+}
+
 TEST_F(Collectives, RemovingAxes) {
   EXPECT_EQ(withoutAxes(axes(R"("tp", "x")"), axes(R"("x")")), axes(R"("tp")"));
   EXPECT_EQ(withoutAxes(axes(R"("tp":(1)2, "x", "tp":(2)2)"), axes(R"("tp")")),
