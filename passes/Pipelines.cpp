@@ -4,6 +4,7 @@
 #include "passes/partition/Passes.h"
 #include "passes/pipeline/Passes.h"
 #include "passes/propagate/Passes.h"
+#include "passes/verify/Passes.h"
 
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
@@ -12,28 +13,44 @@ using namespace mlir;
 
 namespace tandem {
 
+namespace {
+
+template <unsigned phase> void verifyPhase(OpPassManager &passes) {
+  VerifyPhaseOptions options;
+  options.phase = phase;
+  passes.addPass(createVerifyPhase(options));
+}
+
+template <auto create> void add(OpPassManager &passes) {
+  passes.addPass(create());
+}
+
+template <auto create> void addToFunctions(OpPassManager &passes) {
+  passes.addNestedPass<func::FuncOp>(create());
+}
+
+std::unique_ptr<Pass> canonicalizer() { return createCanonicalizerPass(); }
+std::unique_ptr<Pass> propagateShardings() {
+  return createPropagateShardings();
+}
+
+} // namespace
+
 const std::vector<CompileStep> &compileSteps() {
   static const std::vector<CompileStep> steps = {
-      {"canonicalize",
-       [](OpPassManager &p) { p.addPass(createCanonicalizerPass()); }},
-      {"assign-stages",
-       [](OpPassManager &p) { p.addPass(createAssignStages()); }},
-      {"propagate-shardings",
-       [](OpPassManager &p) { p.addPass(createPropagateShardings()); }},
-      {"insert-reshards",
-       [](OpPassManager &p) { p.addPass(createInsertReshards()); }},
-      {"partition-module",
-       [](OpPassManager &p) { p.addPass(createPartition()); }},
-      {"combine-collectives",
-       [](OpPassManager &p) {
-         p.addNestedPass<func::FuncOp>(createCombineCollectives());
-       }},
-      {"split-stages",
-       [](OpPassManager &p) { p.addPass(createSplitStages()); }},
-      {"lower-to-exec",
-       [](OpPassManager &p) { p.addPass(createLowerToExec()); }},
-      {"place-buffers",
-       [](OpPassManager &p) { p.addPass(createPlaceBuffers()); }},
+      {"canonicalize", add<canonicalizer>},
+      {"verify-global", verifyPhase<1>},
+      {"assign-stages", add<createAssignStages>},
+      {"propagate-shardings", add<propagateShardings>},
+      {"insert-reshards", add<createInsertReshards>},
+      {"partition-module", add<createPartition>},
+      {"combine-collectives", addToFunctions<createCombineCollectives>},
+      {"verify-local", verifyPhase<2>},
+      {"split-stages", add<createSplitStages>},
+      {"verify-staged", verifyPhase<3>},
+      {"lower-to-exec", add<createLowerToExec>},
+      {"place-buffers", add<createPlaceBuffers>},
+      {"verify-exec", verifyPhase<4>},
   };
   return steps;
 }
@@ -98,13 +115,14 @@ void registerPassesAndPipelines() {
   registerTandemPartitionPasses();
   registerTandemPipelinePasses();
   registerTandemExecPasses();
+  registerTandemVerifyPasses();
   registerPipeline("tandem-shard", "annotations to a sharding on every value",
                    "propagate-shardings");
   registerPipeline("tandem-partition", "to local shapes and collectives",
-                   "combine-collectives");
+                   "verify-local");
   registerPipeline("tandem-pipeline", "to one function for each stage",
-                   "split-stages");
-  registerPipeline("tandem-compile", "to placed buffers", "place-buffers");
+                   "verify-staged");
+  registerPipeline("tandem-compile", "to placed buffers", "verify-exec");
 }
 
 } // namespace tandem
