@@ -31,6 +31,7 @@ def Tandem_Dialect : Dialect {
     L - 1 the layers, L the head.
   }];
   let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
   let hasOperationAttrVerify = 1;
   let hasRegionArgAttrVerify = 1;
   let hasRegionResultAttrVerify = 1;
