@@ -380,6 +380,8 @@ std::vector<std::string> knownSettings(const Architecture &family) {
   for (const TensorRow &row : family.tensors)
     if (row.bias.rule == Bias::IfSet)
       names.push_back(row.bias.key);
+  for (const Refusal &refusal : family.refusals)
+    names.push_back(spelled(family, refusal.key));
   return names;
 }
 

@@ -248,9 +248,11 @@ Status ModelTensors::checkStored(const TensorPattern &pattern,
     meaning += (i ? ", " : "") + std::string(dimName(pattern.dims[i]));
   const StoredTensor *tensor = files_->tensors.find(name);
   if (!tensor) {
+    std::set<std::string> read = readNames();
     std::vector<std::string> names;
     for (const StoredTensor &stored : files_->tensors.tensors())
-      names.push_back(stored.name);
+      if (!read.count(stored.name))
+        names.push_back(stored.name);
     return Status::refused(files_->path + ": tensor '" + name +
                            "' is missing; expected shape " +
                            shapeToString(pattern.shape) + " (" + meaning + ")" +

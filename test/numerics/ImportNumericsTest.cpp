@@ -54,6 +54,8 @@ public:
     return *outputs;
   }
 
+  mlir::ModuleOp module() { return module_.get(); }
+
 private:
   std::string path_;
   mlir::MLIRContext context_;
@@ -136,39 +138,66 @@ TEST(Next, TakesEachRowsLastToken) {
   EXPECT_LE(distance(outputs["output:logits"].data(), wanted), 1e-6);
 }
 
-class Greedy : public testing::TestWithParam<const char *> {
-protected:
-  /// Feeds `inputs` and the caches to `entry`; keeps the new caches.
-  NamedTensors step(Model &model, const std::string &entry,
-                    NamedTensors inputs) {
-    inputs.insert(caches_.begin(), caches_.end());
-    NamedTensors outputs = model.run(entry, std::move(inputs));
+/// An empty cache for each state of `function`.
+NamedTensors emptyCaches(mlir::func::FuncOp function) {
+  NamedTensors caches;
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    auto type =
+        llvm::cast<mlir::RankedTensorType>(function.getArgument(i).getType());
+    if (!function.getArgAttr(i, TandemDialect::kState))
+      continue;
+    std::vector<double> zeros(static_cast<size_t>(type.getNumElements()), 0);
+    caches[argumentName(function, i)] =
+        Tensor::whole(toVector(type.getShape()), std::move(zeros));
+  }
+  return caches;
+}
+
+/// Generates through the entries of `generate`, one row.
+class Generation {
+public:
+  Generation(const std::string &path, int64_t maxSeq)
+      : model_(path, Entry::Generate, 1, maxSeq) {
+    if (model_.module())
+      caches_ = emptyCaches(
+          model_.module().lookupSymbol<mlir::func::FuncOp>("decode"));
+  }
+
+  /// Writes `ids` to the cache; at most four, by the chunk of four.
+  void prefill(std::vector<double> ids) {
+    double length = static_cast<double>(ids.size());
+    ids.resize(4, 0);
+    step("prefill_4", ids, length);
+  }
+
+  /// The next id behind `id`.
+  double decode(double id) {
+    NamedTensors outputs = step("decode", {id}, 1);
+    const Tensor &next = outputs["output:next_ids"];
+    return next.data().empty() ? -1 : next.data()[0];
+  }
+
+private:
+  NamedTensors step(const std::string &entry, const std::vector<double> &ids,
+                    double length) {
+    NamedTensors inputs = caches_;
+    inputs["input:input_ids"] = rowsOf(1, ids);
+    inputs["input:positions"] = row({position_});
+    inputs["input:lengths"] = row({length});
+    position_ += length;
+    NamedTensors outputs = model_.run(entry, std::move(inputs));
     for (const auto &[name, tensor] : outputs)
       if (name.compare(0, 6, "state:") == 0)
         caches_[name] = tensor;
     return outputs;
   }
 
+  Model model_;
   NamedTensors caches_;
+  double position_ = 0;
 };
 
-NamedTensors tokens(const std::vector<double> &ids, double position,
-                    double length) {
-  return {{"input:input_ids", rowsOf(1, ids)},
-          {"input:positions", row({position})},
-          {"input:lengths", row({length})}};
-}
-
-/// An empty cache for each state of `entry`.
-NamedTensors emptyCaches(int64_t layers, std::vector<int64_t> shape) {
-  NamedTensors caches;
-  int64_t size = shape[0] * shape[1] * shape[2] * shape[3];
-  for (int64_t i = 0; i < layers; ++i)
-    for (const char *what : {".key", ".value"})
-      caches["state:cache." + std::to_string(i) + what] = Tensor::whole(
-          shape, std::vector<double>(static_cast<size_t>(size), 0));
-  return caches;
-}
+class Greedy : public testing::TestWithParam<const char *> {};
 
 /// Prefill and decode through the cache give the ids that were computed
 /// without one.
@@ -177,24 +206,43 @@ TEST_P(Greedy, IdsAreTheKnownOnes) {
   TensorStore expected = *readSafetensors(path + "/expected.safetensors");
   std::vector<double> ids = *valuesOf(*expected.find("input_ids"));
   std::vector<double> greedy = *valuesOf(*expected.find("greedy"));
-  greedy.resize(4); // The evaluator is slow.
-  Model model(path, Entry::Generate, 1, 16);
-  bool llama = std::string(GetParam()) == "llama";
-  caches_ = emptyCaches(2, llama ? std::vector<int64_t>{1, 16, 2, 12}
-                                 : std::vector<int64_t>{1, 16, 4, 12});
-  // All but the last token of the prompt, in one chunk that is just full.
-  std::vector<double> prompt(ids.begin(), ids.begin() + kPrompt - 1);
-  step(model, "prefill_4", tokens(prompt, 0, kPrompt - 1));
+  Generation generation(path, 32);
+  // The prompt but for its last token, in two chunks that are not full.
+  generation.prefill({ids[0], ids[1], ids[2]});
+  generation.prefill({ids[3]});
   double last = ids[kPrompt - 1];
-  for (size_t i = 0; i < greedy.size(); ++i) {
-    double position = static_cast<double>(kPrompt - 1 + i);
-    NamedTensors outputs = step(model, "decode", tokens({last}, position, 1));
-    ASSERT_EQ(outputs["output:next_ids"].data(), std::vector{greedy[i]});
-    last = greedy[i];
+  for (double wanted : greedy) {
+    last = generation.decode(last);
+    ASSERT_EQ(last, wanted);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, Greedy, testing::Values("llama", "gpt2"),
-                         [](const auto &info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(Models, Greedy,
+                         testing::Values("llama", "llama-tied-odd", "gpt2",
+                                         "mistral", "gemma2", "gpt-neox"),
+                         [](const auto &info) {
+                           std::string name = info.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+/// The same from a text that a trained model wrote, and from GGUF.
+TEST(Stories, BeginAsTheyShould) {
+  for (const char *name :
+       {"models/stories260k", "stories260k/stories260k-f32.gguf"}) {
+    TANDEM_ASSET_OR_SKIP(path, name);
+    TANDEM_ASSET_OR_SKIP(answers, "models/stories260k/expected.json");
+    Result<ConfigNode> expected = ConfigNode::read(answers);
+    ASSERT_OK(expected);
+    std::vector<int64_t> greedy =
+        *expected->at("greedy")->at("ids")->asIntegers();
+    Generation generation(path, 32);
+    double last = 1; // The id that begins a text.
+    for (size_t i = 0; i < 12; ++i) {
+      last = generation.decode(last);
+      ASSERT_EQ(last, static_cast<double>(greedy[i])) << name;
+    }
+  }
+}
 
 } // namespace
