@@ -114,6 +114,7 @@ private:
     mapping.clear();
     arguments.clear();
     current = part;
+    addArguments(builder, stage);
     receive(builder, stage);
     for (Operation &op : body.without_terminator()) {
       auto it = stageOf.find(&op);
@@ -125,6 +126,29 @@ private:
       send(builder, &op);
     }
     finish(builder, stage);
+  }
+
+  /// The arguments that the stage reads, in the order of the whole.
+  void addArguments(OpBuilder &builder, int64_t stage) {
+    DenseSet<Value> seen;
+    SmallVector<Value> open;
+    for (Operation &op : body.without_terminator())
+      if (auto it = stageOf.find(&op);
+          it != stageOf.end() && it->second == stage)
+        llvm::append_range(open, op.getOperands());
+    for (auto [i, value] : llvm::enumerate(body.getTerminator()->getOperands()))
+      if (resultStage(i) == stage)
+        open.push_back(value);
+    while (!open.empty()) {
+      Value value = open.pop_back_val();
+      if (!seen.insert(value).second || !anywhere.count(value))
+        continue;
+      if (Operation *op = value.getDefiningOp())
+        llvm::append_range(open, op->getOperands());
+    }
+    for (BlockArgument argument : body.getArguments())
+      if (seen.count(argument))
+        fetch(builder, argument);
   }
 
   void receive(OpBuilder &builder, int64_t stage) {

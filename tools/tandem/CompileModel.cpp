@@ -9,12 +9,15 @@
 #include "runtime/plan/Inspect.h"
 #include "runtime/plan/Verify.h"
 
+#include "mlir/AsmParser/AsmParser.h"
+#include "mlir/AsmParser/AsmParserState.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
-#include "mlir/Parser/Parser.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Support/FileUtilities.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/SourceMgr.h"
 
@@ -116,12 +119,65 @@ public:
 
 private:
   Status parse() {
-    mlir::ParserConfig config(&context);
+    std::string error;
+    std::unique_ptr<llvm::MemoryBuffer> file =
+        mlir::openInputFile(options.path, &error);
+    if (!file)
+      return Status::refused(error);
     llvm::SourceMgr sources;
-    module =
-        mlir::parseSourceFile<mlir::ModuleOp>(options.path, sources, config);
-    return module ? Status()
-                  : diagnostics.failure("cannot read '" + options.path + "'");
+    sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
+    module = mlir::ModuleOp::create(mlir::UnknownLoc::get(&context));
+    mlir::ParserConfig config(&context);
+    mlir::AsmParserState names;
+    if (mlir::failed(mlir::parseAsmSourceFile(sources, module->getBody(),
+                                              config, &names)))
+      return diagnostics.failure("cannot read '" + options.path + "'");
+    // A file may hold a module or what would stand in one.
+    if (llvm::hasSingleElement(*module->getBody()))
+      if (auto inner =
+              mlir::dyn_cast<mlir::ModuleOp>(module->getBody()->front())) {
+        inner->remove();
+        module = inner;
+      }
+    if (mlir::failed(mlir::verify(*module)))
+      return diagnostics.failure("'" + options.path + "' is not valid");
+    for (auto function : module->getOps<mlir::func::FuncOp>())
+      namePorts(function, names);
+    return Status();
+  }
+
+  /// Arguments that nothing else names are inputs, called as the text calls
+  /// them; results are outputs `result0`, `result1`, ...
+  void namePorts(mlir::func::FuncOp function,
+                 const mlir::AsmParserState &names) {
+    mlir::Builder builder(&context);
+    const mlir::AsmParserState::BlockDefinition *block =
+        function.isExternal() ? nullptr : names.getBlockDef(&function.front());
+    for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+      bool named = llvm::any_of(
+          std::initializer_list<llvm::StringRef>{TandemDialect::kInput,
+                                                 TandemDialect::kParameter,
+                                                 TandemDialect::kState},
+          [&](llvm::StringRef attr) {
+            return static_cast<bool>(function.getArgAttr(i, attr));
+          });
+      if (named)
+        continue;
+      std::string name = "input" + std::to_string(i);
+      if (block && i < block->arguments.size()) {
+        llvm::SMRange range = block->arguments[i].loc;
+        const char *begin = range.Start.getPointer() + 1; // behind the `%`
+        name = std::string(begin, range.End.getPointer());
+      }
+      function.setArgAttr(i, TandemDialect::kInput,
+                          builder.getStringAttr(name));
+    }
+    for (unsigned i = 0; i < function.getNumResults(); ++i)
+      if (!function.getResultAttr(i, TandemDialect::kOutput) &&
+          !function.getResultAttr(i, TandemDialect::kState))
+        function.setResultAttr(
+            i, TandemDialect::kOutput,
+            builder.getStringAttr("result" + std::to_string(i)));
   }
 
   Status import() {
