@@ -19,9 +19,12 @@
 // A query that sees nothing gives out = 0, lse = -inf. scale and softcap are
 // doubles as bits. Floats, types mixed freely; float32 inside (q f64: float64).
 //
-// workspace: threads * attentionScratch + partial results of
-// ceil(t / 128) pieces of the keys where s * g <= 16 (decoding), so that
-// several threads share a row: workspaceBytes() has the formula.
+// workspace, in floats, with rows = s * g where that is at most 16 (decoding),
+// else max(64 / g, 1) * g:
+//   per thread   rows * (d + 128 + e + 2) + 128 * (d + e), rounded up to 16
+//   decoding     b * k * ceil(t / 128) * rows * (e + 2): partial results, so
+//                that several threads share a row's keys
+// 0 for q f64.
 // bytes: q + out + the visible part of key and value. No s x t matrix.
 //
 //===----------------------------------------------------------------------===//

@@ -1,6 +1,7 @@
 #include "runtime/kernels/Contract.h"
 #include "runtime/kernels/LoopNest.h"
 #include "runtime/kernels/Philox.h"
+#include "runtime/kernels/RowOps.h"
 #include "runtime/kernels/Sample.h"
 #include "runtime/kernels/Tiles.h"
 
@@ -133,6 +134,8 @@ struct SampleRows {
       const float *tile =
           loadTile<float>(logits.data, logits.dtype,
                           row * logits.dims[1].capacity + first, n, buffer);
+      if (greedy && rowMax(tile, n) <= best.logit)
+        continue;
       for (int64_t i = 0; i < n; ++i) {
         Choice choice = {tile[i], static_cast<int32_t>(begin + first + i)};
         if (choice.logit > best.logit)

@@ -1,5 +1,6 @@
 #include "runtime/kernels/Contract.h"
 #include "runtime/kernels/LoopNest.h"
+#include "runtime/kernels/RowOps.h"
 #include "runtime/kernels/Tiles.h"
 #include "runtime/kernels/TopK.h"
 
@@ -34,12 +35,17 @@ public:
         atIndices(atIndices) {}
 
   void offer(const Candidate &fresh, int64_t capacity) {
-    if (size < capacity) {
+    if (size < capacity)
       rise(size++, fresh);
-      return;
-    }
-    if (capacity > 0 && before(fresh, get(0)))
+    else if (capacity > 0 && before(fresh, root))
       sink(0, size, fresh);
+    else
+      return;
+    root = get(0);
+  }
+  /// Whether no candidate of at most `value` could be taken.
+  bool refuses(double value, int64_t capacity) const {
+    return size == capacity && (capacity == 0 || value < root.value);
   }
   /// Heap sort: the last candidate goes to the end, and so on.
   void sort() {
@@ -85,6 +91,7 @@ private:
 
   const TensorArg &values, &indices;
   int64_t atValues, atIndices, size = 0;
+  Candidate root = {}; ///< The last of those kept.
 };
 
 struct TopKRows {
@@ -93,14 +100,17 @@ struct TopKRows {
   LoopNest<4> rows; ///< Offsets of from, payload, values, indices.
   int64_t width = 0, k = 0;
 
-  void runRow(const LoopNest<4>::Offsets &at) const {
+  template <typename C> void runRow(const LoopNest<4>::Offsets &at) const {
     OutputHeap heap(values, indices, at[2], at[3]);
-    double buffer[kTileLanes];
+    C buffer[kTileLanes];
     int64_t begin = from.dims.back().begin;
     for (int64_t first = 0; first < width; first += kTileLanes) {
       int64_t n = std::min(kTileLanes, width - first);
-      const double *tile =
-          loadTile<double>(from.data, from.dtype, at[0] + first, n, buffer);
+      const C *tile =
+          loadTile<C>(from.data, from.dtype, at[0] + first, n, buffer);
+      // Most tiles of a vocabulary hold nothing that is large enough.
+      if (heap.refuses(rowMax(tile, n), k))
+        continue;
       for (int64_t i = 0; i < n; ++i) {
         int64_t index = begin + first + i;
         if (hasPayload)
@@ -111,6 +121,13 @@ struct TopKRows {
     }
     heap.sort();
     heap.fill(k);
+  }
+
+  void run(const LoopNest<4>::Offsets &at) const {
+    if (from.dtype == DType::F64)
+      runRow<double>(at);
+    else
+      runRow<float>(at);
   }
 };
 
@@ -153,7 +170,7 @@ public:
       forRanges(threads, top.rows.count(), 4096 / (top.width + 1) + 1,
                 [&](int64_t begin, int64_t end) {
                   for (int64_t row = begin; row < end; ++row)
-                    top.runRow(top.rows.offsets(row));
+                    top.run(top.rows.offsets(row));
                 });
       return Status();
     });
