@@ -50,7 +50,7 @@ def Tandem_AllReduceOp : Tandem_CollectiveOp<"all_reduce", (ins), ""> {
   let summary = "unreduced terms brought together on every rank of a group";
   let description = [{
     ```mlir
-    %y = tandem.all_reduce %x over <"tp"> cause "sum" : (...) -> ...
+    %y = tandem.all_reduce %x over <"tp"> cause "sum" : (tensor<4x6xf32, #tandem.local<[4, 6], @mesh, [{}, {} ], unreduced={"tp"}>>) -> tensor<4x6xf32, #tandem.local<[4, 6], @mesh, [{}, {} ]>>
     ```
     Constraints:
     1. the operand is unreduced over the axes, the result is not; nothing else
@@ -169,7 +169,7 @@ def Tandem_LaunchOp : Tandem_Op<"launch", 8, [AttrSizedOperandSegments]> {
   let summary = "run a kernel on buffers";
   let description = [{
     ```mlir
-    tandem.launch "rms_norm" ins(%x, %w : ...) outs(%y : ...) {numbers = array<i64: 1>, rule = #tandem.rule<"...">}
+    tandem.launch "map" ins(%x : !tandem.buffer<tensor<2x6xf32>>) outs(%y : !tandem.buffer<tensor<2x6xf32>>) {numbers = array<i64: 0, 0, 11, 0>, rule = #tandem.rule<"([i, j]) -> ([i, j]) {i=2, j=6}">}
     ```
     `in_place` names the operand whose buffer the first output may take over.
   }];
@@ -188,7 +188,7 @@ def Tandem_CommunicateOp : Tandem_Op<"communicate", 8, [AttrSizedOperandSegments
   let summary = "a collective, send or receive on buffers";
   let description = [{
     ```mlir
-    tandem.communicate "all_reduce" ins(%x : ...) outs(%y : ...) {axes = #tandem.axes<"tp">, cause = "sum"}
+    tandem.communicate "all_reduce" ins(%x : !tandem.buffer<tensor<2x6xf32>>) outs(%y : !tandem.buffer<tensor<2x6xf32>>) {axes = #tandem.axes<"tp">, cause = "sum"}
     ```
     `collective` is the name of the phase-2 operation; its attributes keep
     their names. `target` is the peer of a send or recv, the root of a

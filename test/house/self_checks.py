@@ -1,0 +1,145 @@
+"""Each check finds what it is there for, and lets pass what is right."""
+
+import unittest
+
+import diagnostics
+import examples
+import includes
+import names
+import prose
+import reference
+import sizes
+import symbols
+from tree import Tree
+
+
+class Includes(unittest.TestCase):
+    def found(self, path, line):
+        return includes.check(Tree({path: line + "\n"}))
+
+    def test_what_the_table_allows(self):
+        for path, line in (
+            ("runtime/exec/A.h", '#include "runtime/base/Status.h"'),
+            ("ir/A.h", '#include "mlir/IR/Value.h"'),
+            ("tools/tandem/A.cpp", '#include "passes/emit/EmitPlan.h"'),
+            ("runtime/comm/mpi/MpiTable.cpp", "#include <mpi.h>"),
+        ):
+            self.assertEqual(self.found(path, line), [])
+
+    def test_what_it_does_not_allow(self):
+        for path, line, why in (
+            ("runtime/base/A.h", '#include "runtime/mesh/Mesh.h"', "may not"),
+            ("runtime/exec/A.cpp", '#include "runtime/session/S.h"', "may not"),
+            ("runtime/plan/A.cpp", '#include "ir/Dialect.h"', "may not"),
+            ("runtime/plan/A.cpp", '#include "llvm/ADT/Twine.h"', "never"),
+            ("passes/strategy/A.h", '#include "mlir/IR/Value.h"', "never"),
+            ("ir/A.td", 'include "tools/tandem/A.td"', "by nobody"),
+            ("runtime/comm/A.cpp", "# include <mpi.h>", "is kept to"),
+        ):
+            found = self.found(path, line)
+            self.assertEqual(len(found), 1, path)
+            self.assertIn(why, found[0])
+
+    def test_a_room_without_a_row(self):
+        self.assertIn("has no misc", self.found("misc/A.h", "")[0])
+
+    def test_a_table_whose_rooms_reach_each_other(self):
+        rows = {"a": ["b"], "b": ["c"], "c": ["a"]}
+        self.assertEqual(includes.allowed("a", rows), {"a", "b", "c"})
+        self.assertEqual(includes.cycles(), [])
+
+
+class Names(unittest.TestCase):
+    declared = {"passes/exec/Passes.td": 'def LowerIt : Pass<"tandem-lower-it"> {'}
+    rest = {
+        "passes/exec/LowerIt.cpp": "",
+        "test/passes/exec/lower-it.mlir": "",
+    }
+
+    def test_a_whole_chain(self):
+        self.assertEqual(names.check(Tree({**self.declared, **self.rest})), [])
+
+    def test_missing_links(self):
+        self.assertEqual(len(names.check(Tree(self.declared), set())), 2)
+
+    def test_another_option(self):
+        tree = Tree({"passes/exec/Passes.td": 'def A : Pass<"a"> {', **self.rest})
+        self.assertIn("expected --tandem-a", names.check(tree, set())[0])
+
+
+class Diagnostics(unittest.TestCase):
+    source = 'return emitOpError() << what << " is; odd,"\n  " not even" << n;'
+
+    def test_untested(self):
+        found = diagnostics.check(Tree({"ir/A.cpp": self.source}), {})
+        self.assertEqual(len(found), 1)
+        self.assertIn('"is; odd, not even"', found[0])
+
+    def test_tested(self):
+        test = "// expected-error {{dim is; odd, not even 3}}"
+        tree = Tree({"ir/A.cpp": self.source, "test/ir/a.mlir": test})
+        self.assertEqual(diagnostics.check(tree, {}), [])
+
+
+class Prose(unittest.TestCase):
+    def test_a_path_that_is_gone(self):
+        tree = Tree({"README.md": "See `ir/Gone.h` and `ir/A.h`.", "ir/A.h": ""})
+        self.assertEqual(
+            prose.check(tree), ["README.md:1: there is no ir/Gone.h"]
+        )
+
+    def test_a_room_without_a_readme(self):
+        found = prose.check(Tree({"runtime/base/A.h": ""}))
+        self.assertEqual(found, ["runtime/base: no README.md"])
+
+    def test_a_folder_of_a_machine(self):
+        folder = "/" + "home/someone/model"
+        found = prose.check(Tree({"docs/a.txt": f"look into {folder}"}))
+        self.assertEqual(len(found), 1)
+
+
+class Sizes(unittest.TestCase):
+    def test_long_ones_are_named(self):
+        body = "void f() {\n" + "  g();\n" * 70 + "}\n"
+        found = list(sizes.report(Tree({"ir/A.cpp": body * 12})))
+        self.assertIn("ir/A.cpp: 864 lines", found[0])
+        self.assertIn("a function of 72 lines", found[1])
+
+
+class Symbols(unittest.TestCase):
+    def test_foreign_ones(self):
+        listing = ["0 T tandem::Plan::load", "U mlir::Value::dump()"]
+        self.assertEqual(symbols.check(listing), listing[1:])
+
+
+class Examples(unittest.TestCase):
+    def test_operands_get_the_types_written(self):
+        text = '%y = tandem.einsum "ab,bc->ac" %x, %w : (t<2, 3>, u) -> v'
+        self.assertIn(
+            "func.func @example(%x: t<2, 3>, %w: u)", examples.example(text)
+        )
+
+    def test_one_type_is_for_all(self):
+        text = "%z = tandem.binary mul, %x, %y : tensor<4xf32>"
+        self.assertIn(
+            "(%x: tensor<4xf32>, %y: tensor<4xf32>)", examples.example(text)
+        )
+
+    def test_blocks_are_found_where_they_are(self):
+        tree = Tree({"ir/A.td": "x\n  ```mlir\n  func.func @f\n  ```\n"})
+        self.assertEqual(
+            list(examples.examples(tree)), [("ir/A.td:3", "func.func @f\n")]
+        )
+
+
+class Reference(unittest.TestCase):
+    def test_old_new_and_lost_pages(self):
+        committed = Tree({"a.md": "old", "b.md": "same", "c.md": ""})
+        generated = Tree({"a.md": "new", "b.md": "same", "d.md": ""})
+        found = reference.check(committed, generated)
+        self.assertEqual([line.split()[0][-4:] for line in found],
+                         ["a.md", "c.md", "d.md"])
+
+
+if __name__ == "__main__":
+    unittest.main()
