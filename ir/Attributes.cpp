@@ -513,8 +513,11 @@ using Arguments = ArrayRef<int64_t>;
 LogicalResult splitDim(Viewed &viewed, int64_t dim, Arguments sizes,
                        ArrayRef<AxisList> axes) {
   int64_t product = 1;
-  for (int64_t size : sizes)
+  for (int64_t size : sizes) {
+    if (size < 1)
+      return failure();
     product *= size;
+  }
   if (product != viewed.dims[dim].size)
     return failure();
   Viewed::Dim whole = viewed.dims[dim];

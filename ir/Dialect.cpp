@@ -156,8 +156,13 @@ LocalAttr localOf(Type type) {
 RankedTensorType localType(RankedTensorType type, ShardingAttr sharding,
                            const Mesh &mesh, ReductionKind reduction) {
   SmallVector<int64_t> shape = globalShape(type);
-  std::vector<int64_t> local =
-      localShape(toVector(shape), sharding.getValue(mesh));
+  Sharding value = sharding.getValue(mesh);
+  std::vector<int64_t> local = localShape(toVector(shape), value);
+  // Axes of size 1 split nothing: equal layouts have equal types.
+  for (DimSharding &dim : value.dims)
+    dim.axes = withoutTrivial(dim.axes);
+  value.unreduced = withoutTrivial(value.unreduced);
+  sharding = ShardingAttr::get(sharding.getMesh(), value, mesh);
   auto encoding = LocalAttr::get(type.getContext(), shape, sharding, reduction);
   return RankedTensorType::get(local, type.getElementType(), encoding);
 }

@@ -41,6 +41,10 @@ llvm::hash_code hash_value(const ShardingRule &rule);
 /// static sizes, whose element type plans know.
 bool isTensor(mlir::Type type);
 
+/// Whether every local operand and result of `op` has the shape and the axes
+/// that its encoding and the module's mesh imply.
+mlir::LogicalResult verifyLocalTypes(mlir::Operation *op);
+
 /// The types of a binary operation: `T`, or `(L, R) -> T` where they differ.
 mlir::ParseResult parseBinaryTypes(mlir::OpAsmParser &parser, mlir::Type &lhs,
                                    mlir::Type &rhs, mlir::Type &result);

@@ -302,6 +302,8 @@ def Tandem_ReduceKindAttr : EnumAttr<Tandem_Dialect, Tandem_ReduceKind, "reduce"
 def Tandem_GeluKindAttr : EnumAttr<Tandem_Dialect, Tandem_GeluKind, "gelu"> {
   let assemblyFormat = "`<` $value `>`";
 }
-def Tandem_RopeStyleAttr : EnumAttr<Tandem_Dialect, Tandem_RopeStyle, "rope">;
+def Tandem_RopeStyleAttr : EnumAttr<Tandem_Dialect, Tandem_RopeStyle, "rope"> {
+  let assemblyFormat = "`<` $value `>`";
+}
 
 #endif // TANDEM_IR_DIALECT_TD

@@ -80,7 +80,11 @@ def KernelOpInterface : OpInterface<"KernelOpInterface"> {
 
 def PhaseOpInterface : OpInterface<"PhaseOpInterface"> {
   let cppNamespace = "::tandem";
-  let description = "In which phases an operation may stand: bit p - 1 for phase p.";
+  let description = [{
+    In which phases an operation may stand: bit p - 1 for phase p. Local
+    tensors of any operation have the shape that their encoding implies.
+  }];
+  let verify = [{ return ::tandem::verifyLocalTypes($_op); }];
   let methods = [
     StaticInterfaceMethod<"The phases as bits.", "unsigned", "getPhases">,
   ];

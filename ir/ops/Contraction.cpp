@@ -144,9 +144,7 @@ LogicalResult EinsumOp::verify() {
   if (equation->operands.size() != getInputs().size())
     return emitOpError() << "equation has " << equation->operands.size()
                          << " operands, expected " << getInputs().size();
-  if (failed(verifyLetterSizes(*this, letterGroups(*this))))
-    return failure();
-  return verifyLocalTypes(*this);
+  return verifyLetterSizes(*this, letterGroups(*this));
 }
 
 ShardingRule EinsumOp::getShardingRule() {
@@ -230,12 +228,11 @@ LogicalResult ReduceOp::verify() {
                            << ", expected ascending ones";
     previous = dim;
   }
-  if (failed(expectElementType(*this, "result", getResult(),
+  return failure(
+      failed(expectElementType(*this, "result", getResult(),
                                getInput().getType().getElementType())) ||
-      failed(
-          expectShape(*this, "result", getResult(), without(shape, getDims()))))
-    return failure();
-  return verifyLocalTypes(*this);
+      failed(expectShape(*this, "result", getResult(),
+                         without(shape, getDims()))));
 }
 
 ShardingRule ReduceOp::getShardingRule() {
@@ -276,9 +273,7 @@ LogicalResult ReduceOp::evaluate(Operands operands, Results results) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult CumulativeSumOp::verify() {
-  if (failed(expectInRange(*this, "dim", getDim(), shapeOf(getInput()).size())))
-    return failure();
-  return verifyLocalTypes(*this);
+  return expectInRange(*this, "dim", getDim(), shapeOf(getInput()).size());
 }
 
 ShardingRule CumulativeSumOp::getShardingRule() {

@@ -217,10 +217,8 @@ KernelSpec mapKernel(const MapProgram &program, int inPlaceOperand) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult UnaryOp::verify() {
-  if (failed(expectSuitable(*this, stringifyUnaryKind(getKind()),
-                            rowOf(unaryFunctions, getKind()).takes)))
-    return failure();
-  return verifyLocalTypes(*this);
+  return expectSuitable(*this, stringifyUnaryKind(getKind()),
+                        rowOf(unaryFunctions, getKind()).takes);
 }
 
 ShardingRule UnaryOp::getShardingRule() {
@@ -276,10 +274,8 @@ LogicalResult BinaryOp::verify() {
       failed(expectElementType(*this, "lhs", getLhs(), elementType)) ||
       failed(expectElementType(*this, "rhs", getRhs(), elementType)))
     return failure();
-  if (failed(expectSuitable(*this, stringifyBinaryKind(getKind()),
-                            rowOf(binaryFunctions, getKind()).takes)))
-    return failure();
-  return verifyLocalTypes(*this);
+  return expectSuitable(*this, stringifyBinaryKind(getKind()),
+                        rowOf(binaryFunctions, getKind()).takes);
 }
 
 ShardingRule BinaryOp::getShardingRule() {
@@ -309,9 +305,7 @@ LogicalResult BinaryOp::evaluate(Operands operands, Results results) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult CompareOp::verify() {
-  if (failed(expectShape(*this, "result", getResult(), shapeOf(getLhs()))))
-    return failure();
-  return verifyLocalTypes(*this);
+  return expectShape(*this, "result", getResult(), shapeOf(getLhs()));
 }
 
 ShardingRule CompareOp::getShardingRule() { return elementwiseRule(*this); }
@@ -329,10 +323,7 @@ LogicalResult CompareOp::evaluate(Operands operands, Results results) {
 }
 
 LogicalResult SelectOp::verify() {
-  if (failed(expectShape(*this, "condition", getCondition(),
-                         shapeOf(getResult()))))
-    return failure();
-  return verifyLocalTypes(*this);
+  return expectShape(*this, "condition", getCondition(), shapeOf(getResult()));
 }
 
 ShardingRule SelectOp::getShardingRule() {
@@ -359,9 +350,7 @@ LogicalResult SelectOp::evaluate(Operands operands, Results results) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult CastOp::verify() {
-  if (failed(expectShape(*this, "result", getResult(), shapeOf(getInput()))))
-    return failure();
-  return verifyLocalTypes(*this);
+  return expectShape(*this, "result", getResult(), shapeOf(getInput()));
 }
 
 ShardingRule CastOp::getShardingRule() {
@@ -394,12 +383,6 @@ OpFoldResult CastOp::fold(FoldAdaptor) {
 //===----------------------------------------------------------------------===//
 // sum
 //===----------------------------------------------------------------------===//
-
-LogicalResult SumOp::verify() {
-  if (getInputs().empty())
-    return emitOpError("has no operands, expected at least one");
-  return verifyLocalTypes(*this);
-}
 
 ShardingRule SumOp::getShardingRule() {
   ShardingRule rule = elementwiseRule(*this);
@@ -498,7 +481,7 @@ LogicalResult ShardingConstraintOp::verify() {
   if (ShardingAttr sharding = getShardingAttr())
     if (failed(sharding.verifyFor(*this, getInput().getType(), "sharding")))
       return failure();
-  return verifyLocalTypes(*this);
+  return success();
 }
 
 ShardingRule ShardingConstraintOp::getShardingRule() {

@@ -124,8 +124,6 @@ def Tandem_SumOp : Tandem_PassThroughOp<"sum", [SameOperandsAndResultType]> {
   let builders = [OpBuilder<(ins "::mlir::ValueRange":$inputs), [{
     build($_builder, $_state, inputs[0].getType(), inputs);
   }]>];
-  let hasCustomAssemblyFormat = 0;
-  let hasVerifier = 1;
   let hasFolder = 1;
   let hasCanonicalizer = 1;
 }

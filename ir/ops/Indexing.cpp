@@ -136,10 +136,8 @@ LogicalResult EmbeddingOp::verify() {
   if (table.size() != 2)
     return emitOpError() << "table has " << table.size()
                          << " dimensions, expected 2";
-  if (failed(expectShape(*this, "result", getResult(),
-                         gatherShape(table, shapeOf(getIds()), 0))))
-    return failure();
-  return verifyLocalTypes(*this);
+  return expectShape(*this, "result", getResult(),
+                     gatherShape(table, shapeOf(getIds()), 0));
 }
 
 ShardingRule EmbeddingOp::getShardingRule() {
@@ -161,13 +159,12 @@ LogicalResult EmbeddingOp::evaluate(Operands operands, Results results) {
 
 LogicalResult GatherOp::verify() {
   Index input = shapeOf(getInput()), indices = shapeOf(getIndices());
-  if (failed(verifyBatch(*this, input, indices, getDim(), getBatchDims())) ||
+  return failure(
+      failed(verifyBatch(*this, input, indices, getDim(), getBatchDims())) ||
       failed(expectShape(*this, "result", getResult(),
                          gatherShape(input, indices, getBatchDims()))) ||
       failed(expectElementType(*this, "result", getResult(),
-                               elementTypeOf(getInput()))))
-    return failure();
-  return verifyLocalTypes(*this);
+                               elementTypeOf(getInput()))));
 }
 
 ShardingRule GatherOp::getShardingRule() {
@@ -196,13 +193,12 @@ LogicalResult GatherOp::evaluate(Operands operands, Results results) {
 
 LogicalResult ScatterAddOp::verify() {
   Index base = shapeOf(getBase()), indices = shapeOf(getIndices());
-  if (failed(verifyBatch(*this, base, indices, getDim(), getBatchDims())) ||
+  return failure(
+      failed(verifyBatch(*this, base, indices, getDim(), getBatchDims())) ||
       failed(expectShape(*this, "rows", getRows(),
                          gatherShape(base, indices, getBatchDims()))) ||
       failed(expectElementType(*this, "rows", getRows(),
-                               elementTypeOf(getBase()))))
-    return failure();
-  return verifyLocalTypes(*this);
+                               elementTypeOf(getBase()))));
 }
 
 ShardingRule ScatterAddOp::getShardingRule() {
@@ -257,9 +253,7 @@ LogicalResult UpdateSliceOp::verify() {
                                elementTypeOf(getBase()))) ||
       failed(expectShape(*this, "positions", getPositions(), {base[0]})))
     return failure();
-  if (failed(expectShape(*this, "lengths", getLengths(), {base[0]})))
-    return failure();
-  return verifyLocalTypes(*this);
+  return expectShape(*this, "lengths", getLengths(), {base[0]});
 }
 
 ShardingRule UpdateSliceOp::getShardingRule() {
@@ -330,7 +324,7 @@ LogicalResult TopKOp::verify() {
   if (Value payload = getPayload())
     if (failed(expectShape(*this, "payload", payload, shapeOf(getInput()))))
       return failure();
-  return verifyLocalTypes(*this);
+  return success();
 }
 
 ShardingRule TopKOp::getShardingRule() {
@@ -444,9 +438,7 @@ LogicalResult SampleOp::verify() {
   for (unsigned i = 1; i < getNumOperands(); ++i)
     if (failed(expectShape(*this, names[i], getOperand(i), {logits[0]})))
       return failure();
-  if (failed(expectShape(*this, "result", getResult(), {logits[0]})))
-    return failure();
-  return verifyLocalTypes(*this);
+  return expectShape(*this, "result", getResult(), {logits[0]});
 }
 
 ShardingRule SampleOp::getShardingRule() {

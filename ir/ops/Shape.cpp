@@ -95,11 +95,10 @@ void ConstantOp::print(OpAsmPrinter &printer) {
 
 LogicalResult ConstantOp::verify() {
   ShapedType type = getValue().getShapedType();
-  if (failed(expectElementType(*this, "result", getResult(),
+  return failure(
+      failed(expectElementType(*this, "result", getResult(),
                                type.getElementType())) ||
-      failed(expectShape(*this, "result", getResult(), type.getShape())))
-    return failure();
-  return verifyLocalTypes(*this);
+      failed(expectShape(*this, "result", getResult(), type.getShape())));
 }
 
 ShardingRule ConstantOp::getShardingRule() { return elementwiseRule(*this); }
@@ -132,10 +131,7 @@ LogicalResult ConstantOp::evaluate(Operands, Results results) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult IotaOp::verify() {
-  if (failed(
-          expectInRange(*this, "dim", getDim(), shapeOf(getResult()).size())))
-    return failure();
-  return verifyLocalTypes(*this);
+  return expectInRange(*this, "dim", getDim(), shapeOf(getResult()).size());
 }
 
 ShardingRule IotaOp::getShardingRule() { return elementwiseRule(*this); }
@@ -185,7 +181,7 @@ LogicalResult ReshapeOp::verify() {
   if (from != to)
     return emitOpError() << "result has " << to << " elements, expected "
                          << from;
-  return verifyLocalTypes(*this);
+  return success();
 }
 
 ShardingRule ReshapeOp::getShardingRule() {
@@ -246,11 +242,9 @@ LogicalResult TransposeOp::verify() {
     return emitOpError() << "permutation is " << shapeText(permutation)
                          << ", expected each of 0 to "
                          << static_cast<int64_t>(shape.size()) - 1 << " once";
-  if (failed(expectElementType(*this, "result", getResult(),
-                               elementTypeOf(getInput()))) ||
-      failed(expectShape(*this, "result", getResult(), expected)))
-    return failure();
-  return verifyLocalTypes(*this);
+  return failure(failed(expectElementType(*this, "result", getResult(),
+                                          elementTypeOf(getInput()))) ||
+                 failed(expectShape(*this, "result", getResult(), expected)));
 }
 
 ShardingRule TransposeOp::getShardingRule() {
@@ -302,10 +296,8 @@ LogicalResult BroadcastInDimOp::verify() {
                            << to[dim] << ", expected " << from[i];
     previous = dim;
   }
-  if (failed(expectElementType(*this, "result", getResult(),
-                               elementTypeOf(getInput()))))
-    return failure();
-  return verifyLocalTypes(*this);
+  return expectElementType(*this, "result", getResult(),
+                           elementTypeOf(getInput()));
 }
 
 ShardingRule BroadcastInDimOp::getShardingRule() {
@@ -360,10 +352,8 @@ LogicalResult SliceOp::verify() {
       return emitOpError() << "last index of dimension " << d << " is " << last
                            << ", expected less than " << from[d];
   }
-  if (failed(expectElementType(*this, "result", getResult(),
-                               elementTypeOf(getInput()))))
-    return failure();
-  return verifyLocalTypes(*this);
+  return expectElementType(*this, "result", getResult(),
+                           elementTypeOf(getInput()));
 }
 
 ShardingRule SliceOp::getShardingRule() {
@@ -417,10 +407,9 @@ LogicalResult ConcatOp::verify() {
       return failure();
   }
   expected[getDim()] = total;
-  if (failed(expectElementType(*this, "result", getResult(), elementType)) ||
-      failed(expectShape(*this, "result", getResult(), expected)))
-    return failure();
-  return verifyLocalTypes(*this);
+  return failure(
+      failed(expectElementType(*this, "result", getResult(), elementType)) ||
+      failed(expectShape(*this, "result", getResult(), expected)));
 }
 
 ShardingRule ConcatOp::getShardingRule() {
@@ -476,11 +465,9 @@ LogicalResult PadOp::verify() {
                            << ", expected none below 0";
     expected[d] += getLow()[d] + getHigh()[d];
   }
-  if (failed(expectElementType(*this, "result", getResult(),
-                               elementTypeOf(getInput()))) ||
-      failed(expectShape(*this, "result", getResult(), expected)))
-    return failure();
-  return verifyLocalTypes(*this);
+  return failure(failed(expectElementType(*this, "result", getResult(),
+                                          elementTypeOf(getInput()))) ||
+                 failed(expectShape(*this, "result", getResult(), expected)));
 }
 
 ShardingRule PadOp::getShardingRule() {

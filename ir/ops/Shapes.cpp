@@ -46,10 +46,14 @@ LogicalResult verifyLocalType(Operation *op, Type type, const Twine &what,
   if (!local)
     return success();
   auto tensor = cast<RankedTensorType>(type);
+  if (failed(local.getSharding().verifyFor(op, type, what.str())))
+    return failure();
   Sharding sharding = local.getSharding().getValue(mesh);
-  if (Status status = check(sharding, local.getGlobalShape().size(), mesh);
-      !status.ok())
-    return op->emitOpError() << what << ": " << status.message();
+  if (local.getGlobalShape().size() != sharding.dims.size())
+    return op->emitOpError()
+           << what << " has the global shape "
+           << shapeText(local.getGlobalShape()) << ", expected "
+           << sharding.dims.size() << " dimensions";
   std::vector<int64_t> expected =
       localShape(toVector(local.getGlobalShape()), sharding);
   if (tensor.getShape() == ArrayRef<int64_t>(expected))

@@ -1,7 +1,8 @@
 //===- Shapes.h - What verifiers and rules say of shapes --------*- C++ -*-===//
 //
 // Operations are verified over *global* shapes, in every phase; that a local
-// tensor has the capacity that its encoding implies is checked once, here.
+// tensor has the capacity that its encoding implies is checked once, for all
+// operations (`verifyLocalTypes`, before their own verifiers).
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,9 +19,6 @@ std::vector<std::vector<int64_t>> shapesOf(mlir::ValueRange values);
 /// `[2, 5, 48]`
 std::string shapeText(llvm::ArrayRef<int64_t> shape);
 
-/// Whether every local operand and result of `op` has the shape and the axes
-/// that its encoding and the module's mesh imply.
-mlir::LogicalResult verifyLocalTypes(mlir::Operation *op);
 /// `what` has that global shape.
 mlir::LogicalResult expectShape(mlir::Operation *op, const llvm::Twine &what,
                                 mlir::Value value,

@@ -16,14 +16,13 @@ LogicalResult expectLocal(Operation *op, const char *what, Value value) {
 
 /// Two values with one global shape and element type, both local.
 LogicalResult verifyEnds(Operation *op, Value input, Value result) {
-  if (failed(expectLocal(op, "operand", input)) ||
+  return failure(
+      failed(expectLocal(op, "operand", input)) ||
       failed(expectLocal(op, "result", result)) ||
       failed(expectShape(op, "result", result, shapeOf(input))) ||
       failed(expectElementType(
           op, "result", result,
-          cast<RankedTensorType>(input.getType()).getElementType())))
-    return failure();
-  return verifyLocalTypes(op);
+          cast<RankedTensorType>(input.getType()).getElementType())));
 }
 
 /// `op` turns its operand's layout into its result's as `collective` says.

@@ -50,12 +50,17 @@ LogicalResult forEachRow(const Tensor &input, Tensor &result, Row body) {
   return success();
 }
 
-LogicalResult expectLastDim(Operation *op, StringRef what, Value value,
-                            Value input) {
-  std::vector<int64_t> shape = shapeOf(input);
-  if (shape.empty())
-    return op->emitOpError("operand has no dimensions, expected at least one");
-  return expectShape(op, what, value, {shape.back()});
+LogicalResult expectDims(Operation *op) {
+  if (!shapeOf(op->getOperand(0)).empty())
+    return success();
+  return op->emitOpError("operand has no dimensions, expected at least one");
+}
+
+/// `value` has the first operand's last dimension only.
+LogicalResult expectLastDim(Operation *op, StringRef what, Value value) {
+  if (failed(expectDims(op)))
+    return failure();
+  return expectShape(op, what, value, {shapeOf(op->getOperand(0)).back()});
 }
 
 } // namespace
@@ -65,9 +70,7 @@ LogicalResult expectLastDim(Operation *op, StringRef what, Value value,
 //===----------------------------------------------------------------------===//
 
 LogicalResult RmsNormOp::verify() {
-  if (failed(expectLastDim(*this, "weight", getWeight(), getInput())))
-    return failure();
-  return verifyLocalTypes(*this);
+  return expectLastDim(*this, "weight", getWeight());
 }
 
 ShardingRule RmsNormOp::getShardingRule() {
@@ -104,12 +107,12 @@ LogicalResult RmsNormOp::evaluate(Operands operands, Results results) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult LayerNormOp::verify() {
-  if (failed(expectLastDim(*this, "weight", getWeight(), getInput())))
+  if (failed(expectLastDim(*this, "weight", getWeight())))
     return failure();
   if (Value bias = getBias())
-    if (failed(expectLastDim(*this, "bias", bias, getInput())))
+    if (failed(expectLastDim(*this, "bias", bias)))
       return failure();
-  return verifyLocalTypes(*this);
+  return success();
 }
 
 ShardingRule LayerNormOp::getShardingRule() {
@@ -147,6 +150,8 @@ LogicalResult LayerNormOp::evaluate(Operands operands, Results results) {
 // softmax
 //===----------------------------------------------------------------------===//
 
+LogicalResult SoftmaxOp::verify() { return expectDims(*this); }
+
 ShardingRule SoftmaxOp::getShardingRule() { return wholeLastRule(*this); }
 
 KernelSpec SoftmaxOp::getKernelSpec() { return {"softmax", {}, -1, false}; }
@@ -178,7 +183,7 @@ LogicalResult RopeOp::verify() {
   if (rotated > shape.back())
     return emitOpError() << "frequencies rotate " << rotated
                          << " lanes, expected at most " << shape.back();
-  return verifyLocalTypes(*this);
+  return success();
 }
 
 ShardingRule RopeOp::getShardingRule() {
@@ -257,7 +262,7 @@ LogicalResult AttentionOp::verify() {
   if (static_cast<int64_t>(getWindow()) < 0)
     return emitOpError() << "window is " << static_cast<int64_t>(getWindow())
                          << ", expected at least 0";
-  return verifyLocalTypes(*this);
+  return success();
 }
 
 ShardingRule AttentionOp::getShardingRule() {

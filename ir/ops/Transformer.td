@@ -48,10 +48,13 @@ def Tandem_SoftmaxOp : Tandem_TensorOp<"softmax", [AllTypesMatch<["input", "resu
     ```mlir
     %y = tandem.softmax %x : tensor<2x5x48xf32>
     ```
+    Constraints:
+    1. the operand has a dimension.
   }];
   let arguments = (ins Tandem_FloatTensor:$input);
   let results = (outs Tandem_FloatTensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 
 def Tandem_RopeOp : Tandem_TensorOp<"rope", [AllTypesMatch<["input", "result"]>]> {

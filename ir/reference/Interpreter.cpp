@@ -119,7 +119,7 @@ private:
         participants[program->ranks[r]] = {
             op, &program->values[r].find(op->getOperand(0))->second};
       }
-    auto results = exchange(participants, mesh);
+    auto results = communicate(participants, mesh);
     if (failed(results))
       return failure();
     for (Program *program : meeting)

@@ -39,7 +39,7 @@ std::optional<Range> rangeOf(OpOperand &use) {
                : op.getPositions() == value ? exactly(0)
                                             : Found();
       })
-      .Case([&](RopeOp op) { return exactly(0); })
+      .Case([&](RopeOp) { return exactly(0); })
       .Case([&](AttentionOp op) {
         return op.getPositions() == value ? exactly(0) : Found();
       })
