@@ -138,14 +138,18 @@ private:
     return success();
   }
 
-  ShardingAttr finalSharding(int tensor) const {
-    Sharding sharding = graph.sharding(tensor);
+  /// Closed, and without axes of one rank, which split nothing: so there is
+  /// one type for each layout.
+  ShardingAttr settled(Sharding sharding) const {
     sharding.replicated.clear();
-    for (DimSharding &dim : sharding.dims) {
-      dim.open = false;
-      dim.priority = 0;
-    }
+    sharding.unreduced = withoutTrivial(sharding.unreduced);
+    for (DimSharding &dim : sharding.dims)
+      dim = {withoutTrivial(dim.axes), /*open=*/false, /*priority=*/0};
     return ShardingAttr::get(meshName, sharding, mesh);
+  }
+
+  ShardingAttr finalSharding(int tensor) const {
+    return settled(graph.sharding(tensor));
   }
 
   void writeFunction(func::FuncOp function) {
@@ -173,9 +177,7 @@ private:
         for (auto [w, v] : llvm::zip_equal(wanted.dims, value.dims))
           if (w.open && isPrefix(w.axes, v.axes))
             w.axes = v.axes;
-        for (DimSharding &dim : wanted.dims)
-          dim.open = false, dim.priority = 0;
-        sharding = ShardingAttr::get(meshName, wanted, mesh);
+        sharding = settled(wanted);
       }
       function.setResultAttr(i, TandemDialect::kSharding, sharding);
     }
