@@ -113,10 +113,10 @@ std::string tableText(const Plan &plan, const fb::Entry &entry) {
   size_t width = 4;
   for (const CollectiveRow &row : rows)
     width = std::max(width, axesText(row.axes, plan.mesh()).size());
-  std::string text = "  collectives     " + padded("axes", width) +
+  std::string text = "  collectives      " + padded("axes", width) +
                      "  pp  count       bytes     on wire  cause\n";
   for (const CollectiveRow &row : rows) {
-    text += "    " + padded(name(row.kind), 14) +
+    text += "    " + padded(name(row.kind), 15) +
             padded(axesText(row.axes, plan.mesh()), width);
     text += format("%4u %6" PRId64 " %11s %11s  ", row.stage, row.count,
                    bytesText(row.traffic.bytes).c_str(),
