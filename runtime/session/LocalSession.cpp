@@ -297,6 +297,8 @@ createLocalSession(std::shared_ptr<const Plan> plan,
   TANDEM_TRY(checkMemory(*plan, ranks));
   int threads =
       options.threads > 0 ? options.threads : defaultThreads(plan->numRanks());
+  if (options.threads > 0)
+    warnOfTooManyThreads(threads, plan->numRanks());
   auto session = std::make_unique<LocalSession>(plan, threads, options);
   TANDEM_TRY(session->start());
   return std::unique_ptr<Session>(std::move(session));

@@ -194,6 +194,8 @@ createMpiSession(std::shared_ptr<const Plan> plan, MpiWorld &world,
                          " ranks, the launcher started " +
                          std::to_string(world.size()) + " processes");
   int threads = options.threads > 0 ? options.threads : mpiThreads(world);
+  if (options.threads > 0 && world.rank() == 0)
+    warnOfTooManyThreads(threads, 1);
   auto session = std::make_unique<MpiSession>(plan, threads, world, options);
   TANDEM_TRY(session->start());
   return std::unique_ptr<Session>(std::move(session));

@@ -1,5 +1,6 @@
 #include "runtime/session/Session.h"
 
+#include "runtime/base/Log.h"
 #include "runtime/device/WaitWord.h"
 #include "runtime/session/Inputs.h"
 
@@ -21,6 +22,14 @@ Result<HostTensors> Session::run(const std::string &entry,
 int defaultThreads(int64_t ranksHere) {
   int64_t share = CoreClaim::cores() / std::max<int64_t>(1, ranksHere);
   return static_cast<int>(std::max<int64_t>(1, share));
+}
+
+void warnOfTooManyThreads(int threads, int64_t ranksHere) {
+  if (threads * ranksHere > CoreClaim::cores())
+    logWarning(std::to_string(threads) + " threads for each of " +
+               std::to_string(ranksHere) + " ranks are more than the " +
+               std::to_string(CoreClaim::cores()) +
+               " CPUs that this process may use");
 }
 
 } // namespace tandem

@@ -106,6 +106,9 @@ createMpiSession(std::shared_ptr<const Plan> plan, MpiWorld &world,
 /// The threads a rank gets by default where `ranksHere` of the plan's ranks
 /// share this process.
 int defaultThreads(int64_t ranksHere);
+/// Warns where `threads` a rank, as asked for, are more than the CPUs of the
+/// affinity mask.
+void warnOfTooManyThreads(int threads, int64_t ranksHere);
 
 } // namespace tandem
 
