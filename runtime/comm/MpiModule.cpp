@@ -1,10 +1,15 @@
 #include "runtime/comm/MpiModule.h"
 
+#include "runtime/base/Log.h"
 #include "runtime/comm/control/ControlPlane.h"
 #include "runtime/comm/mpi/ModuleFile.h"
 #include "runtime/comm/mpi/MpiCommunicator.h"
 
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
 #include <thread>
+#include <unistd.h>
 
 namespace tandem {
 
@@ -58,6 +63,42 @@ namespace {
 
 const char setUpInstruction[] = "set-up";
 
+/// Ends the process where the world does not come up: until the control plane
+/// is connected nothing else would notice a rank that was stopped.
+class StartLimit {
+public:
+  explicit StartLimit(double seconds) {
+    thread = std::thread([this, seconds] {
+      std::unique_lock<std::mutex> lock(mutex);
+      std::chrono::duration<double> limit(seconds);
+      if (up.wait_for(lock, limit, [this] { return over; }))
+        return;
+      log(LogLevel::Error, "the ranks did not find each other within " +
+                               std::to_string(static_cast<int>(seconds)) +
+                               " s: a process was stopped, or the launcher's "
+                               "MPI is not the one Tandem was built with");
+      _exit(Status::rankFailed("").exitCode());
+    });
+  }
+  ~StartLimit() {
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      over = true;
+    }
+    up.notify_one();
+    thread.join();
+  }
+
+private:
+  std::mutex mutex;
+  std::condition_variable up;
+  bool over = false;
+  std::thread thread;
+};
+
+// Thousands of processes take their time.
+constexpr double shortestStart = 60;
+
 /// Gives every rank the addresses of all, over MPI.
 Result<std::vector<std::string>>
 exchangeAddresses(MpiCommunicator &communicator, const std::string &mine) {
@@ -92,6 +133,10 @@ ControlOptions controlOptions(const MpiOptions &options) {
 
 Result<MpiWorld> openMpi(const MpiOptions &options) {
   TANDEM_ASSIGN(const TandemMpiTable *table, loadMpiTable(options.modulePath));
+  std::unique_ptr<StartLimit> limit;
+  if (options.exitOnFault)
+    limit = std::make_unique<StartLimit>(
+        std::max(options.deadlineSeconds, shortestStart));
   TandemMpiWorld world{};
   if (int code = table->open(&world))
     return Status::refused("MPI does not open: " + describe(*table, code));

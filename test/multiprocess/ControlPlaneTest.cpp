@@ -1,11 +1,12 @@
 //===- ControlPlaneTest.cpp - Planes of many ranks in one process ---------===//
 //
-// No MPI: the addresses are handed over by hand, and the activity tables are
+// No mpirun: the addresses are handed over by hand, and the activity tables are
 // written by the test as ranks would.
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/comm/control/ControlPlane.h"
+#include "runtime/comm/MpiModule.h"
 #include "runtime/comm/control/Endpoint.h"
 #include "runtime/comm/control/Inquiry.h"
 #include "runtime/comm/control/Launcher.h"
@@ -88,6 +89,30 @@ TEST(Launcher, MayLeaveTheNumberToMpi) {
   EXPECT_EQ(
       launchOf({{"PMIX_RANK", "0"}, {"SLURM_STEP_NUM_TASKS", "2"}}).processes,
       2);
+}
+
+//===----------------------------------------------------------------------===//
+// The module
+//===----------------------------------------------------------------------===//
+
+TEST(MpiModuleTest, SaysWhatItCannotLoad) {
+  auto missing = mpiVersion("/nowhere/libtandem_mpi.so");
+  ASSERT_FALSE(missing.ok());
+  EXPECT_EQ(missing.status().code(), StatusCode::Refused);
+  EXPECT_NE(missing.status().message().find("/nowhere/libtandem_mpi.so"),
+            std::string::npos);
+  auto other = mpiVersion("libm.so.6"); // a library, but not the module
+  ASSERT_FALSE(other.ok());
+  EXPECT_NE(other.status().message().find("another build"), std::string::npos)
+      << other.status().message();
+}
+
+TEST(MpiModuleTest, SaysWhichMpiItHas) {
+  auto version = mpiVersion();
+  if (!version.ok())
+    GTEST_SKIP() << version.status().message();
+  EXPECT_FALSE(version->empty());
+  EXPECT_EQ(version->find('\n'), std::string::npos);
 }
 
 //===----------------------------------------------------------------------===//

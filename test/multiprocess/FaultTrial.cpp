@@ -174,6 +174,14 @@ int FaultTrial::codeOf(int rank) const {
 std::string FaultTrial::output() const { return read("errors"); }
 
 std::vector<int> FaultTrial::leftBehind() const {
+  auto anyAlive = [&] {
+    for (int rank = 0; rank < ranks; ++rank)
+      if (isAlive(pidOf(rank)))
+        return true;
+    return false;
+  };
+  for (int i = 0; i < 300 && anyAlive(); ++i)
+    pauseBriefly();
   std::vector<int> found;
   for (int rank = 0; rank < ranks; ++rank)
     if (isAlive(pidOf(rank)))

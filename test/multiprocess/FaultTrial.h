@@ -36,7 +36,7 @@ public:
   int mpirunCode() const { return status; }
   /// All that came on standard error.
   std::string output() const;
-  /// Ranks whose process is still there.
+  /// Ranks whose process is still there after three seconds.
   std::vector<int> leftBehind() const;
 
 private:

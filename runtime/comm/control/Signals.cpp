@@ -93,6 +93,11 @@ void setSignalBoard(SignalBoard *board) {
     return;
   handle(SIGTERM);
   handle(SIGCONT);
+  // MPI writes to sockets of peers that may have died: that must not kill
+  // this process before it could say whose fault it is.
+  struct sigaction pipe{};
+  if (sigaction(SIGPIPE, nullptr, &pipe) == 0 && pipe.sa_handler == SIG_DFL)
+    signal(SIGPIPE, SIG_IGN);
 }
 
 } // namespace tandem

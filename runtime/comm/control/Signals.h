@@ -35,8 +35,8 @@ struct SignalBoard {
 
 int64_t monotonicNanoseconds();
 
-/// Makes `board` the process's, and handles SIGTERM and SIGCONT; null takes
-/// it back and leaves the handlers to the next.
+/// Makes `board` the process's, handles SIGTERM and SIGCONT, and ignores
+/// SIGPIPE; null takes it back and leaves the handlers to the next.
 void setSignalBoard(SignalBoard *board);
 
 } // namespace tandem

@@ -73,6 +73,8 @@ private:
   Result<std::string> receiveBytes(int64_t from);
   Status scatterSum(MpiGroup &group, int channel, const Call &call,
                     const void *in, void *out, Pieces pieces, void *workspace);
+  Status swapSum(MpiGroup &group, int channel, const Call &call, const void *in,
+                 void *out, void *workspace);
   Status gatherPieces(MpiGroup &group, int channel, const Call &call, void *out,
                       Pieces pieces);
   Status checkPeer(int64_t peer, const char *what) const;
