@@ -7,6 +7,7 @@ import examples
 import includes
 import names
 import prose
+import readme
 import reference
 import sizes
 import symbols
@@ -130,6 +131,24 @@ class Examples(unittest.TestCase):
         self.assertEqual(
             list(examples.examples(tree)), [("ir/A.td:3", "func.func @f\n")]
         )
+
+
+class Readme(unittest.TestCase):
+    page = (
+        "```mlir\nfunc\n```\n`build/bin/tandem-opt docs/mlp.mlir\n--go`\n"
+        "```text\n%0 = a\n  b\n```\n"
+    )
+    tree = Tree({"README.md": page, "docs/mlp.mlir": "func\n"})
+
+    def test_what_is_printed(self):
+        self.assertEqual(readme.check(self.tree, lambda _: "x %0 = a b y"), [])
+
+    def test_what_is_no_longer_printed(self):
+        self.assertEqual(len(readme.check(self.tree, lambda _: "%0 = a c")), 1)
+
+    def test_another_example(self):
+        tree = Tree({**self.tree.files, "docs/mlp.mlir": "other"})
+        self.assertIn("another text", readme.check(tree, None)[0])
 
 
 class Reference(unittest.TestCase):
