@@ -78,23 +78,30 @@ Status runMpi(Program &program, const PlanRequest &request,
   mpi.deadlineSeconds = options.deadlineSeconds;
   TANDEM_ASSIGN(MpiWorld world, openMpi(mpi));
   std::string message;
-  Status made;
+  Status planned;
   if (world.rank() == 0)
-    message = planMessage(program, request, world, made);
+    message = planMessage(program, request, world, planned);
   TANDEM_TRY(world.broadcast(message));
   if (message.empty() || message[0] != 'P') {
     TANDEM_TRY(world.finish());
     // Rank 0 says why; the others leave without a word.
     return world.rank() == 0
-               ? made
+               ? planned
                : Status(static_cast<StatusCode>(std::atoi(message.c_str() + 1)),
                         "");
   }
   TANDEM_ASSIGN(Plan plan,
                 Plan::loadBytes({message.begin() + 1, message.end()}));
-  TANDEM_ASSIGN(std::unique_ptr<Session> session,
-                createMpiSession(std::make_shared<const Plan>(std::move(plan)),
-                                 world, sessionOptions(options)));
+  Result<std::unique_ptr<Session>> made =
+      createMpiSession(std::make_shared<const Plan>(std::move(plan)), world,
+                       sessionOptions(options));
+  if (!made.ok()) {
+    // All ranks were refused alike, so that they can part in order.
+    if (made.status().code() != StatusCode::RankFailed)
+      TANDEM_TRY(world.finish());
+    return made.status();
+  }
+  std::unique_ptr<Session> session = std::move(*made);
   Status status = session->leads() ? lead(*session) : session->serve();
   Status closed = session->close();
   session.reset();

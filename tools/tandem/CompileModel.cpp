@@ -83,7 +83,8 @@ public:
   Result<std::vector<Annotation>> annotations() {
     if (!options.annotate.empty())
       return readAnnotations(options.annotate, mesh);
-    if (isModule(options.path))
+    // A module that was not imported says itself how its values lie.
+    if (!(*module)->hasAttr(kDims))
       return std::vector<Annotation>();
     return presetAnnotations(*module, mesh);
   }
