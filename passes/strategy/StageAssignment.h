@@ -5,7 +5,7 @@
 // stage is made as fast as it can be, and among such cuts the one with the
 // smallest sum of squares, so that the others are even too.
 //
-//   costs 1 4 4 4 9 over 3 stages:  {1 4 4} {4} {9}, slowest 9
+//   costs 1 4 4 4 9 over 3 stages:  {1 4} {4 4} {9}, slowest 9
 //
 // Exact by dynamic programming over (stage, last unit).
 //
