@@ -72,14 +72,14 @@ class Diagnostics(unittest.TestCase):
     source = 'return emitOpError() << what << " is; odd,"\n  " not even" << n;'
 
     def test_untested(self):
-        found = diagnostics.check(Tree({"ir/A.cpp": self.source}), {})
+        found = diagnostics.check(Tree({"ir/A.cpp": self.source}), set())
         self.assertEqual(len(found), 1)
         self.assertIn('"is; odd, not even"', found[0])
 
     def test_tested(self):
         test = "// expected-error {{dim is; odd, not even 3}}"
         tree = Tree({"ir/A.cpp": self.source, "test/ir/a.mlir": test})
-        self.assertEqual(diagnostics.check(tree, {}), [])
+        self.assertEqual(diagnostics.check(tree, set()), [])
 
 
 class Prose(unittest.TestCase):
