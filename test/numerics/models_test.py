@@ -1,0 +1,96 @@
+"""Tiny models on many meshes against logits computed in float64."""
+
+import programs
+import tensors
+
+TOLERANCE = 1e-4
+
+# What each mesh reaches that no other does: heads that do not divide (tied-odd
+# has 6 query and 3 KV heads), layers that do not divide, an uneven vocabulary.
+SHORT = {
+    "llama": ["", "tp=2", "tp=5", "pp=3", "pp=2,tp=4"],
+    "llama-tied-odd": ["tp=2", "tp=4", "tp=5", "pp=3,tp=2"],
+    "gpt2": ["", "tp=3", "tp=5", "pp=2,tp=2"],
+}
+
+
+def allMeshes():
+    for pp in range(1, 4):
+        for tp in range(1, 6):
+            if pp * tp <= 8:
+                yield "pp=%d,tp=%d" % (pp, tp)
+
+
+class ModelsTest(programs.ProgramTest):
+    def logits(self, model, mesh, expected):
+        """The plan's logits of the expected file's ids."""
+        ids = expected["input_ids"]
+        tensors.write(self.path("in"), {"input_ids": ids})
+        batch, length = ids.shape
+        # Longer than the ids, so that padding is cut off again.
+        self.compile(model, self.path("plan"), "--entry", "logits", "--batch",
+                     str(batch), "--max-seq", str(length + 3),
+                     *(["--mesh", mesh] if mesh else []))
+        self.tandem("-q", "run", self.path("plan"), "--inputs",
+                    self.path("in"), "--outputs", self.path("out"),
+                    "--threads", "1")
+        return tensors.read(self.path("out"))["logits"]
+
+    def check(self, name, mesh):
+        model = programs.asset("models", name)
+        expected = tensors.read(model + "/expected.safetensors")
+        with self.subTest(model=name, mesh=mesh or "one rank"):
+            logits = self.logits(model, mesh, expected)
+            self.assertEqual(logits.shape, expected["logits"].shape)
+            self.assertEqual(logits.dtype, "F32")
+            self.assertLessEqual(
+                tensors.distance(logits.values, expected["logits"].values),
+                TOLERANCE)
+            prompt = expected["input_ids"].values[:5]
+            got = self.generate(model, "--prompt-ids",
+                                ",".join(map(str, prompt)), "--tokens", "16",
+                                *(["--mesh", mesh] if mesh else []))
+            self.assertEqual(got["ids"], list(expected["greedy"].values))
+            self.assertEqual(got["stop"], "length")
+            self.assertIsNone(got["text"])
+
+    def meshes(self, name):
+        return allMeshes() if programs.everything() else SHORT[name]
+
+    def test_llama(self):
+        for mesh in self.meshes("llama"):
+            self.check("llama", mesh)
+
+    def test_llamaWithOddHeads(self):
+        for mesh in self.meshes("llama-tied-odd"):
+            self.check("llama-tied-odd", mesh)
+
+    def test_gpt2(self):
+        for mesh in self.meshes("gpt2"):
+            self.check("gpt2", mesh)
+
+    def test_sameInputSameBytes(self):
+        model = programs.asset("models", "llama-tied-odd")
+        plans = []
+        for name in ("one", "two"):
+            self.compile(model, self.path(name), "--mesh", "pp=2,tp=4",
+                         "--max-seq", "32")
+            with open(self.path(name), "rb") as plan:
+                plans.append(plan.read())
+        self.assertTrue(plans[0] == plans[1], "two plans of one input differ")
+
+    def test_samePlanSameBits(self):
+        model = programs.asset("models", "gpt2")
+        expected = tensors.read(model + "/expected.safetensors")
+        first = self.logits(model, "pp=2,tp=2", expected).values
+        for _ in range(2):
+            self.tandem("-q", "run", self.path("plan"), "--inputs",
+                        self.path("in"), "--outputs", self.path("out"),
+                        "--threads", "1")
+            again = tensors.read(self.path("out"))["logits"].values
+            self.assertTrue(again == first, "two runs of one plan differ")
+
+
+if __name__ == "__main__":
+    programs.asset("models")
+    programs.main()
