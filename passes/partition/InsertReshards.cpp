@@ -84,6 +84,10 @@ public:
 
   LogicalResult run() {
     Block &body = function.getBody().front();
+    // Before arguments that are unreduced get a reshard of their own.
+    SmallVector<Operation *> ops;
+    for (Operation &op : body.without_terminator())
+      ops.push_back(&op);
     for (BlockArgument argument : body.getArguments()) {
       auto sharding = function.getArgAttrOfType<ShardingAttr>(
           argument.getArgNumber(), TandemDialect::kSharding);
@@ -94,9 +98,6 @@ public:
       actual[argument] = wanted[argument] = sharding.getValue(mesh);
       settle(argument, function.getLoc(), nullptr, "argument");
     }
-    SmallVector<Operation *> ops;
-    for (Operation &op : body.without_terminator())
-      ops.push_back(&op);
     for (Operation *op : ops)
       if (failed(visit(op)))
         return failure();
