@@ -213,4 +213,65 @@ func.func @f(%0: tensor<4xf32>) -> tensor<4xf32> {
       << fixture.errors();
 }
 
+TEST(Lockstep, ALaneThatNobodyHoldsIsAnError) {
+  // Unverified: what is over x and y is not whole when gathered over y.
+  std::string error = Fixture().errorOf(R"(
+tandem.mesh @mesh = <["x"=2, "y"=2]>
+!quarter = tensor<2xf32, #tandem.local<[8], @mesh, [{"x", "y"}]>>
+!whole = tensor<8xf32, #tandem.local<[8], @mesh, [{}]>>
+func.func @f(%0: !quarter) -> !whole {
+  %1 = tandem.all_gather %0 over <"y"> dim 0 cause "test" : (!quarter) -> !whole
+  return %1 : !whole
+})",
+                                        {{"argument:0", random({8}, 1)}},
+                                        /*verify=*/false);
+  EXPECT_NE(error.find("'tandem.all_gather' op needs lanes that no rank of "
+                       "its group holds"),
+            std::string::npos)
+      << error;
+}
+
+TEST(Lockstep, OperandsHoldTheSameLanesOfALetter) {
+  std::string error = Fixture().errorOf(
+      R"(
+tandem.mesh @mesh = <["x"=2]>
+!half = tensor<4xf32, #tandem.local<[8], @mesh, [{"x"}]>>
+!whole = tensor<8xf32, #tandem.local<[8], @mesh, [{}]>>
+!scalar = tensor<f32, #tandem.local<[], @mesh, []>>
+func.func @f(%0: !half, %1: !whole) -> !scalar {
+  %2 = tandem.einsum "a,a->" %0, %1 : (!half, !whole) -> !scalar
+  return %2 : !scalar
+})",
+      {{"argument:0", random({8}, 1)}, {"argument:1", random({8}, 2)}});
+  EXPECT_NE(error.find("'tandem.einsum' op operands hold different lanes of a "
+                       "letter"),
+            std::string::npos)
+      << error;
+}
+
+TEST(Lockstep, AReshapeKeepsPiecesOnlyWhereBoundariesAgree) {
+  // Six rows over four ranks are 2 2 2 0, 24 elements 6 each.
+  std::string error = Fixture().errorOf(R"(
+tandem.mesh @mesh = <["x"=4]>
+!rows = tensor<2x4xf32, #tandem.local<[6, 4], @mesh, [{"x"}, {}]>>
+!flat = tensor<6xf32, #tandem.local<[24], @mesh, [{"x"}]>>
+func.func @f(%0: !rows) -> !flat {
+  %1 = tandem.reshape %0 : (!rows) -> !flat
+  return %1 : !flat
+})",
+                                        {{"argument:0", random({6, 4}, 1)}});
+  EXPECT_NE(error.find("'tandem.reshape' op a rank holds 8 elements of the "
+                       "operand and 6 of the result"),
+            std::string::npos)
+      << error;
+}
+
+TEST(Lockstep, AnEntryHasABodyOfOneBlock) {
+  std::string error =
+      Fixture().errorOf("func.func private @f() -> tensor<4xf32>", {});
+  EXPECT_NE(error.find("'func.func' op has no body of one block"),
+            std::string::npos)
+      << error;
+}
+
 } // namespace

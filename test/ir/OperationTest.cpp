@@ -532,6 +532,34 @@ TEST(Operations, SampleKeepsTopKAndTopP) {
       EXPECT_TRUE(id == 0 || id == 2) << id;
 }
 
+TEST(Operations, SampleNeedsSomethingToDrawFrom) {
+  std::string error = Fixture().errorOf(
+      "func.func @f(%0: tensor<1x0xf32>, %1: tensor<1xf32>, %2: "
+      "tensor<1xi32>) -> tensor<1xi32> {\n"
+      "%3 = tandem.sample %0, %1, %2, %1, %2, %2 : (tensor<1x0xf32>, "
+      "tensor<1xf32>, tensor<1xi32>, tensor<1xf32>, tensor<1xi32>, "
+      "tensor<1xi32>) -> tensor<1xi32>\nreturn %3 : tensor<1xi32>\n}",
+      {{"argument:0", tensor({1, 0}, {})},
+       {"argument:1", tensor({1}, {0})},
+       {"argument:2", tensor({1}, {0})}});
+  EXPECT_NE(error.find("'tandem.sample' op logits have no entries to draw "
+                       "from"),
+            std::string::npos)
+      << error;
+}
+
+TEST(Operations, AConstantWithoutElementsHasNoMeaning) {
+  std::string error = Fixture().errorOf(
+      "func.func @f() -> tensor<1xf32> {\n"
+      "%0 = tandem.constant dense_resource<blob> : tensor<1xf32>\n"
+      "return %0 : tensor<1xf32>\n}",
+      {});
+  EXPECT_NE(error.find("'tandem.constant' op value has no elements that can "
+                       "be read"),
+            std::string::npos)
+      << error;
+}
+
 //===----------------------------------------------------------------------===//
 // Transformer operations
 //===----------------------------------------------------------------------===//

@@ -22,8 +22,17 @@ Fixture::Fixture() {
 
 Fixture::~Fixture() { context_.getDiagEngine().eraseHandler(handler_); }
 
-OwningOpRef<ModuleOp> Fixture::parse(StringRef text) {
-  return parseSourceString<ModuleOp>(text, &context_);
+OwningOpRef<ModuleOp> Fixture::parse(StringRef text, bool verify) {
+  return parseSourceString<ModuleOp>(text, ParserConfig(&context_, verify));
+}
+
+std::string Fixture::errorOf(StringRef text, const NamedTensors &inputs,
+                             bool verify) {
+  OwningOpRef<ModuleOp> module = parse(text, verify);
+  EXPECT_TRUE(module) << errors_;
+  bool fails = module && failed(evaluateEntry(*module, "f", inputs));
+  EXPECT_TRUE(fails);
+  return errors_;
 }
 
 std::vector<Tensor> Fixture::run(StringRef text,

@@ -17,7 +17,11 @@ public:
   mlir::MLIRContext &context() { return context_; }
 
   /// Parses and verifies; null and an error where that fails.
-  mlir::OwningOpRef<mlir::ModuleOp> parse(llvm::StringRef text);
+  mlir::OwningOpRef<mlir::ModuleOp> parse(llvm::StringRef text,
+                                          bool verify = true);
+  /// What evaluating the entry @f of a module says, which must fail.
+  std::string errorOf(llvm::StringRef text, const NamedTensors &inputs,
+                      bool verify = true);
   /// All errors and notes so far, one a line.
   const std::string &errors() const { return errors_; }
 

@@ -82,14 +82,7 @@ std::string twoStageText(const std::string &first, const std::string &second) {
 }
 
 std::string errorOf(const std::string &text) {
-  Fixture fixture;
-  auto module = fixture.parse(text);
-  EXPECT_TRUE(module) << fixture.errors();
-  if (!module)
-    return "";
-  auto results = evaluateEntry(*module, "f", {{"input:x", random({4}, 1)}});
-  EXPECT_TRUE(failed(results));
-  return fixture.errors();
+  return Fixture().errorOf(text, {{"input:x", random({4}, 1)}});
 }
 
 TEST(Stages, ThatWaitForEachOtherAreADeadlock) {
@@ -180,6 +173,23 @@ func.func @b(%x: !t {tandem.input = "x"}) -> (!t {tandem.output = "y"}) attribut
   ASSERT_TRUE(before && after) << fixture.errors();
   Status status = compareModules(*before, *after);
   EXPECT_TRUE(status.ok()) << status.message();
+}
+
+TEST(Stages, ACollectiveOverPpNeedsEveryStage) {
+  std::string error = errorOf(R"(
+tandem.mesh @mesh = <["pp"=2]>
+!t = tensor<4xf32, #tandem.local<[4], @mesh, [{}]>>
+func.func @a(%x: !t {tandem.input = "x"}) -> (!t {tandem.output = "y"}) attributes {tandem.entry = "f", tandem.pp = 0 : i64} {
+  %1 = tandem.broadcast %x over <"pp"> root 0 cause "output" : (!t) -> !t
+  return %1 : !t
+}
+func.func @b() attributes {tandem.entry = "f", tandem.pp = 1 : i64} {
+  return
+})");
+  EXPECT_NE(error.find("'tandem.broadcast' op rank 1 of its group takes no "
+                       "part"),
+            std::string::npos)
+      << error;
 }
 
 } // namespace

@@ -186,6 +186,13 @@ func.func @view_result(%x: tensor<2x4xf32> {tandem.parameter = #tandem.view<"w"[
 
 // -----
 
+// expected-error @below {{'func.func' op argument 0 'tandem.parameter': expected a tensor, got 'f32'}}
+func.func @view_of_no_tensor(%x: f32 {tandem.parameter = #tandem.view<"w">}) {
+  return
+}
+
+// -----
+
 // expected-error @below {{'func.func' op argument 0 'tandem.aliases': expected a result below 1, got 1 : i64}}
 func.func @aliases(%x: tensor<4xf32> {tandem.state = "s", tandem.aliases = 1 : i64}) -> tensor<4xf32> {
   return %x : tensor<4xf32>
