@@ -1,0 +1,16 @@
+// RUN: tandem-opt %s --tandem-insert-reshards -split-input-file -verify-diagnostics
+
+tandem.mesh @mesh = <["tp"=2]>
+// expected-error @below {{argument 0 has no 'tandem.sharding'; run propagate-shardings first}}
+func.func @f(%x: tensor<4xf32>) {
+  return
+}
+
+// -----
+
+tandem.mesh @mesh = <["tp"=2]>
+func.func @f(%x: tensor<4xf32> {tandem.sharding = #tandem.sharding<@mesh, [{}]>}) {
+  // expected-error @below {{has no 'tandem.shardings'; run propagate-shardings first}}
+  %0 = tandem.unary exp, %x : tensor<4xf32>
+  return
+}
