@@ -24,6 +24,7 @@ public:
       : plan(plan), entry(entry), stage(stage),
         program(*entry.programs()->Get(stage)), order(program),
         root(program.values()->size(), kNone),
+        isInitial(program.values()->size(), false),
         isTouched(program.values()->size(), false) {}
 
   Status run(uint64_t &arenaEnd) {
@@ -33,6 +34,7 @@ public:
       if (value.region() == fb::Region::Arena)
         arenaEnd = std::max(arenaEnd, value.offset() + value.bytes());
     }
+    findInitial();
     TANDEM_TRY(takeInputs());
     TANDEM_TRY(walkProgram(plan, entry, stage,
                            [&](const Step &step) { return visit(step); }));
@@ -107,15 +109,22 @@ private:
     return Status();
   }
 
-  /// A value that nothing touches belonged to an instruction that is missing,
-  /// such as a cache's update. What a state held before needs no reader.
-  Status checkUsed() const {
-    std::set<uint32_t> statesSeen;
+  /// The first value of a state is what earlier calls left there.
+  void findInitial() {
+    std::set<uint32_t> seen;
     for (uint32_t v = 0; v < program.values()->size(); ++v) {
       const fb::Value &value = *program.values()->Get(v);
-      bool mayRest = value.region() == fb::Region::Parameter ||
-                     (value.region() == fb::Region::State &&
-                      statesSeen.insert(value.index()).second);
+      isInitial[v] = value.region() == fb::Region::State &&
+                     seen.insert(value.index()).second;
+    }
+  }
+
+  /// A value that nothing touches belonged to an instruction that is missing,
+  /// such as a cache's update.
+  Status checkUsed() const {
+    for (uint32_t v = 0; v < program.values()->size(); ++v) {
+      bool mayRest = isInitial[v] || program.values()->Get(v)->region() ==
+                                         fb::Region::Parameter;
       if (!mayRest && !isTouched[v])
         return Status::refused(where(v) +
                                " is neither written nor read by anything");
@@ -150,8 +159,7 @@ private:
     std::string name = "value " + std::to_string(v);
     if (value.region() == fb::Region::Parameter)
       return "";
-    bool isInitial = value.region() == fb::Region::State && root[v] == kNone;
-    if (root[v] == kNone && !isInitial)
+    if (root[v] == kNone && !isInitial[v])
       return name + " is read before anything writes it";
     for (uint32_t owner : ownersOf(value))
       if (owner != root[v])
@@ -312,6 +320,7 @@ private:
     // A reshape on the spot leaves its operand alive.
     if (isReshape(step) && sameBytes(value, step.value(step.input(0)))) {
       root[v] = root[step.input(0)];
+      isInitial[v] = isInitial[step.input(0)];
       return;
     }
     root[v] = v;
@@ -406,7 +415,7 @@ private:
   StreamOrder order;
   /// By value: who owns its bytes while it lives; kNone before it is written.
   std::vector<uint32_t> root;
-  std::vector<bool> isTouched;
+  std::vector<bool> isInitial, isTouched;
   Segments arena;
   std::map<uint32_t, Segments> states;
 };

@@ -7,6 +7,12 @@
 namespace tandem::test {
 namespace {
 
+/// The instructions that write a value and last read it; -1 before the first.
+struct Life {
+  int64_t written = -1;
+  int64_t lastRead = -1;
+};
+
 /// One program being written; values get their offsets at the end.
 class Tracer {
 public:
@@ -131,7 +137,6 @@ public:
     return end;
   }
 
-  std::vector<Life> lives;
   std::vector<TensorType> types;
 
 private:
@@ -143,7 +148,8 @@ private:
   PlanBuilder &builder;
   const Mesh &mesh;
   fb::ProgramT &program;
-  std::vector<uint32_t> homes;
+  std::vector<uint32_t> homes; ///< By value: whose memory it has.
+  std::vector<Life> lives;
 };
 
 class Writer {
@@ -151,24 +157,20 @@ public:
   explicit Writer(const LayerOptions &options)
       : o(options), mesh(*Mesh::parse(options.mesh)), builder(mesh) {}
 
-  LayerPlan run() {
+  fb::PlanT run() {
     auto stages = static_cast<int>(mesh.sizeOf("pp"));
     entry = std::make_unique<fb::EntryT>();
     entry->name = "decode";
-    LayerPlan result;
     for (int stage = 0; stage < stages; ++stage) {
       entry->programs.push_back(std::make_unique<fb::ProgramT>());
       Tracer tracer(builder, mesh, *entry->programs.back());
       program(tracer, stage, stages);
       fb::MemoryT &memory = *builder.plan.memory[stage];
       memory.arena_peak = tracer.place();
-      tracer.lives.resize(tracer.types.size());
-      result.lives.push_back(tracer.lives);
     }
     builder.plan.entries.push_back(std::move(entry));
     place();
-    result.plan = std::move(builder.plan);
-    return result;
+    return std::move(builder.plan);
   }
 
 private:
@@ -388,7 +390,7 @@ private:
 
 } // namespace
 
-LayerPlan layerPlan(const LayerOptions &options) {
+fb::PlanT layerPlan(const LayerOptions &options) {
   return Writer(options).run();
 }
 

@@ -9,7 +9,7 @@
 // with sequence parallelism the residual stream is split along the sequence
 // and all_reduce becomes reduce_scatter and all_gather. Buffers are placed by
 // first fit over lifetimes. The plans are right by construction; tests mutate
-// them and know from the lifetimes what a mutation does.
+// them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,20 +27,7 @@ struct LayerOptions {
   bool sequenceParallel = false;
 };
 
-/// When a value is written and last read, by instruction; for values of the
-/// arena that own their bytes.
-struct Life {
-  int64_t written = -1;
-  int64_t lastRead = -1;
-};
-
-struct LayerPlan {
-  fb::PlanT plan;
-  /// By program of entry 0, by value.
-  std::vector<std::vector<Life>> lives;
-};
-
-LayerPlan layerPlan(const LayerOptions &options);
+fb::PlanT layerPlan(const LayerOptions &options);
 
 } // namespace tandem::test
 

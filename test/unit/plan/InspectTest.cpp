@@ -90,7 +90,8 @@ TEST(Inspect, TextNamesWhatThePlanHolds) {
   for (const char *expected :
        {"mesh       tp=2: 2 ranks, 1 stage\n", "2 parameters, 0 states",
         "entry forward\n", "  inputs   x f32[4x8]\n",
-        "    all_reduce     tp     0      1       128 B       128 B  einsum, at "
+        "    all_reduce     tp     0      1       128 B       128 B  einsum, "
+        "at "
         "mlp.c_proj\n"})
     EXPECT_NE(text.find(expected), std::string::npos) << expected << "\n"
                                                       << text;

@@ -285,6 +285,16 @@ TEST(VerifyMemory, OldStateIsGoneOnceItIsWritten) {
               "went to value 2, written by instruction 1");
 }
 
+TEST(VerifyMemory, AStateIsNotUpdatedByNothing) {
+  EXPECT_SAYS(mutated(twoStagePlan(),
+                      [](fb::PlanT &plan) {
+                        auto &i = program(plan, 1).instructions;
+                        i.erase(i.begin() + 1);
+                      }),
+              "instruction 1 (all_gather): value 2 is read before anything "
+              "writes it");
+}
+
 TEST(VerifyMemory, SwappedDependentInstructions) {
   EXPECT_SAYS(mutated(mlpPlan(),
                       [](fb::PlanT &plan) {

@@ -1,0 +1,413 @@
+#include "Mutations.h"
+
+#include "runtime/plan/Verify.h"
+
+#include <set>
+
+namespace tandem::test {
+namespace {
+
+/// The instructions that write a value and last read it; -1 before the first.
+struct Life {
+  int64_t written = -1;
+  int64_t lastRead = -1;
+};
+
+fb::ProgramT &programOf(fb::PlanT &plan, size_t p) {
+  return *plan.entries[0]->programs[p];
+}
+
+bool isCollective(fb::Opcode op) {
+  return op >= fb::Opcode::AllReduce && op <= fb::Opcode::Broadcast;
+}
+
+/// Collects the mutations of one plan.
+class Mutator {
+public:
+  explicit Mutator(const fb::PlanT &plan) : plan(plan) {
+    for (size_t p = 0; p < plan.entries[0]->programs.size(); ++p)
+      lives.push_back(livesOf(p));
+  }
+
+  std::vector<Mutation> run() {
+    for (size_t p = 0; p < plan.entries[0]->programs.size(); ++p) {
+      const fb::ProgramT &program = *plan.entries[0]->programs[p];
+      for (size_t i = 0; i < program.instructions.size(); ++i)
+        instruction(p, i);
+      for (size_t v = 0; v < program.values.size(); ++v)
+        value(p, v);
+    }
+    memory();
+    parameters();
+    ports();
+    return std::move(mutations);
+  }
+
+private:
+  void add(const std::string &what, std::function<void(fb::PlanT &)> apply) {
+    mutations.push_back({what, std::move(apply)});
+  }
+
+  std::vector<Life> livesOf(size_t p) const {
+    const fb::ProgramT &program = *plan.entries[0]->programs[p];
+    std::vector<Life> lives(program.values.size());
+    for (size_t i = 0; i < program.instructions.size(); ++i) {
+      auto index = static_cast<int64_t>(i);
+      for (uint32_t v : args(p, i, false))
+        lives[v].lastRead = index;
+      const fb::Instruction &it = program.instructions[i];
+      size_t written = size_t(it.first_arg()) + it.inputs();
+      for (size_t a = 0; a < size_t(it.outputs()) + it.workspaces(); ++a)
+        lives[program.args[written + a]] = {index, index};
+    }
+    for (const auto &port : plan.entries[0]->outputs)
+      if (port->values[p] != kNone)
+        lives[port->values[p]].lastRead =
+            static_cast<int64_t>(program.instructions.size());
+    return lives;
+  }
+
+  const fb::Instruction &at(size_t p, size_t i) const {
+    return plan.entries[0]->programs[p]->instructions[i];
+  }
+  std::vector<uint32_t> args(size_t p, size_t i, bool outputs) const {
+    const fb::Instruction &it = at(p, i);
+    const auto &all = plan.entries[0]->programs[p]->args;
+    size_t begin = it.first_arg() + (outputs ? it.inputs() : 0);
+    size_t count = outputs ? it.outputs() : it.inputs();
+    return {all.begin() + static_cast<long>(begin),
+            all.begin() + static_cast<long>(begin + count)};
+  }
+  static std::string place(size_t p, size_t i) {
+    return " pp " + std::to_string(p) + " #" + std::to_string(i);
+  }
+
+  /// Changes one field of one instruction.
+  void change(const std::string &what, size_t p, size_t i,
+              const std::function<void(fb::Instruction &)> &edit) {
+    add(what + place(p, i),
+        [=](fb::PlanT &plan) { edit(programOf(plan, p).instructions[i]); });
+  }
+
+  void instruction(size_t p, size_t i) {
+    fb::Opcode op = at(p, i).op();
+    dropped(p, i);
+    swapped(p, i);
+    change("other stream", p, i,
+           [](fb::Instruction &it) { it.mutate_stream(1); });
+    outOfRange(p, i);
+    if (isCollective(op))
+      collective(p, i);
+    if (op == fb::Opcode::Send || op == fb::Opcode::Recv)
+      transfer(p, i);
+  }
+
+  void dropped(size_t p, size_t i) {
+    add("dropped" + place(p, i), [=](fb::PlanT &plan) {
+      auto &list = programOf(plan, p).instructions;
+      list.erase(list.begin() + static_cast<long>(i));
+    });
+  }
+
+  void swapped(size_t p, size_t i) {
+    if (i + 1 == plan.entries[0]->programs[p]->instructions.size())
+      return;
+    std::set<uint32_t> made;
+    for (uint32_t v : args(p, i, true))
+      made.insert(v);
+    bool depends = false;
+    for (uint32_t v : args(p, i + 1, false))
+      depends |= made.count(v) > 0;
+    if (depends)
+      add("swapped" + place(p, i), [=](fb::PlanT &plan) {
+        auto &list = programOf(plan, p).instructions;
+        std::swap(list[i], list[i + 1]);
+      });
+  }
+
+  void outOfRange(size_t p, size_t i) {
+    change("first argument", p, i,
+           [](fb::Instruction &it) { it.mutate_first_arg(1u << 30); });
+    change("axes", p, i, [](fb::Instruction &it) { it.mutate_axes(999); });
+    change("location", p, i,
+           [](fb::Instruction &it) { it.mutate_location(99999); });
+    change("operation", p, i, [](fb::Instruction &it) {
+      it.mutate_op(static_cast<fb::Opcode>(40));
+    });
+    if (at(p, i).op() == fb::Opcode::Launch) {
+      change("kernel", p, i,
+             [](fb::Instruction &it) { it.mutate_target(999); });
+      change("rule", p, i, [](fb::Instruction &it) { it.mutate_rule(999); });
+      change("inputs", p, i, [](fb::Instruction &it) {
+        it.mutate_inputs(static_cast<uint16_t>(it.inputs() - 1));
+        it.mutate_first_arg(it.first_arg() + 1);
+      });
+    }
+    add("argument" + place(p, i), [=](fb::PlanT &plan) {
+      programOf(plan, p).args[at(p, i).first_arg()] = 1u << 20;
+    });
+  }
+
+  /// Lets everything behind instruction i that reads `from` read `to`.
+  static void rewire(fb::PlanT &plan, size_t p, size_t i, uint32_t from,
+                     uint32_t to) {
+    fb::ProgramT &program = programOf(plan, p);
+    for (size_t k = i; k < program.instructions.size(); ++k) {
+      const fb::Instruction &it = program.instructions[k];
+      for (uint32_t a = 0; a < it.inputs(); ++a)
+        if (program.args[it.first_arg() + a] == from)
+          program.args[it.first_arg() + a] = to;
+    }
+    for (auto &port : plan.entries[0]->outputs)
+      if (port->values[p] == from)
+        port->values[p] = to;
+  }
+
+  void collective(size_t p, size_t i) {
+    uint32_t in = args(p, i, false)[0], out = args(p, i, true)[0];
+    add("skipped" + place(p, i), [=](fb::PlanT &plan) {
+      auto &list = programOf(plan, p).instructions;
+      list.erase(list.begin() + static_cast<long>(i));
+      rewire(plan, p, i, out, in);
+    });
+    add("doubled" + place(p, i), [=](fb::PlanT &plan) { doubled(plan, p, i); });
+    for (uint32_t axes = 0; axes < plan.axis_lists.size(); ++axes)
+      if (axes != at(p, i).axes())
+        change("axes " + std::to_string(axes), p, i,
+               [=](fb::Instruction &it) { it.mutate_axes(axes); });
+    for (int op = 1; op <= 9; ++op)
+      if (op != static_cast<int>(at(p, i).op()))
+        change("operation " + std::to_string(op), p, i,
+               [=](fb::Instruction &it) {
+                 it.mutate_op(static_cast<fb::Opcode>(op));
+               });
+    bool reduces = at(p, i).op() == fb::Opcode::AllReduce ||
+                   at(p, i).op() == fb::Opcode::ReduceScatter;
+    if (reduces)
+      change("reduction", p, i, [](fb::Instruction &it) {
+        it.mutate_reduction(fb::ReductionKind::Max);
+      });
+    if (at(p, i).op() != fb::Opcode::AllReduce)
+      for (uint8_t dim = 0; dim < 4; ++dim)
+        if (dim != at(p, i).dim())
+          change("dim " + std::to_string(dim), p, i,
+                 [=](fb::Instruction &it) { it.mutate_dim(dim); });
+    if (at(p, i).workspaces())
+      change("workspace", p, i,
+             [](fb::Instruction &it) { it.mutate_workspaces(0); });
+  }
+
+  /// Repeats a collective on its own result, into fresh memory.
+  static void doubled(fb::PlanT &plan, size_t p, size_t i) {
+    fb::ProgramT &program = programOf(plan, p);
+    fb::Instruction again = program.instructions[i];
+    uint32_t first = again.first_arg(), out = program.args[first + 1];
+    auto fresh = [&](uint32_t v) {
+      fb::Value value = program.values[v];
+      uint64_t &peak = plan.memory[p]->arena_peak;
+      value.mutate_offset((peak + 63) / 64 * 64);
+      peak = value.offset() + value.bytes();
+      program.values.push_back(value);
+      return static_cast<uint32_t>(program.values.size() - 1);
+    };
+    std::vector<uint32_t> args = {out, fresh(out)};
+    for (uint32_t w = 0; w < again.workspaces(); ++w)
+      args.push_back(fresh(program.args[first + 2]));
+    rewire(plan, p, i + 1, out, args[1]);
+    again.mutate_first_arg(static_cast<uint32_t>(program.args.size()));
+    program.args.insert(program.args.end(), args.begin(), args.end());
+    program.instructions.insert(
+        program.instructions.begin() + static_cast<long>(i) + 1, again);
+  }
+
+  void transfer(size_t p, size_t i) {
+    for (uint32_t peer = 0; peer < plan.stages + 1; ++peer)
+      if (peer != at(p, i).target())
+        change("peer " + std::to_string(peer), p, i,
+               [=](fb::Instruction &it) { it.mutate_target(peer); });
+    if (at(p, i).op() == fb::Opcode::Send)
+      add("sent twice" + place(p, i), [=](fb::PlanT &plan) {
+        auto &list = programOf(plan, p).instructions;
+        fb::Instruction again = list[i];
+        list.insert(list.begin() + static_cast<long>(i), again);
+      });
+    add("turned round" + place(p, i), [=](fb::PlanT &plan) {
+      fb::Instruction &it = programOf(plan, p).instructions[i];
+      bool sends = it.op() == fb::Opcode::Send;
+      it.mutate_op(sends ? fb::Opcode::Recv : fb::Opcode::Send);
+      it.mutate_inputs(sends ? 0 : 1);
+      it.mutate_outputs(sends ? 1 : 0);
+    });
+  }
+
+  void value(size_t p, size_t v) {
+    const fb::Value &value = plan.entries[0]->programs[p]->values[v];
+    for (int64_t by : {-4, 4})
+      edit("resized", p, v, [=](fb::Value &it) {
+        it.mutate_bytes(it.bytes() + static_cast<uint64_t>(by));
+      });
+    edit("type out of range", p, v,
+         [](fb::Value &it) { it.mutate_type(9999); });
+    if (value.region() != fb::Region::Arena) {
+      edit("index out of range", p, v,
+           [](fb::Value &it) { it.mutate_index(9999); });
+      return;
+    }
+    edit("far away", p, v,
+         [](fb::Value &it) { it.mutate_offset(uint64_t(1) << 50); });
+    overlapping(p, v);
+    const Life &life = lives[p][v];
+    if (life.lastRead > life.written)
+      otherTypes(p, v);
+  }
+
+  void edit(const std::string &what, size_t p, size_t v,
+            const std::function<void(fb::Value &)> &edit) {
+    add(what + " pp " + std::to_string(p) + " %" + std::to_string(v),
+        [=](fb::PlanT &plan) { edit(programOf(plan, p).values[v]); });
+  }
+
+  /// Puts a value over another that is written before this one's last read
+  /// and read after this one is written.
+  void overlapping(size_t p, size_t v) {
+    const auto &values = plan.entries[0]->programs[p]->values;
+    const Life &a = lives[p][v];
+    for (size_t o = 0; o < values.size(); ++o) {
+      const Life &b = lives[p][o];
+      if (o == v || values[o].region() != fb::Region::Arena ||
+          values[o].offset() == values[v].offset() || a.written >= b.lastRead ||
+          b.written >= a.lastRead)
+        continue;
+      uint64_t offset = values[o].offset();
+      edit("over %" + std::to_string(o), p, v,
+           [=](fb::Value &it) { it.mutate_offset(offset); });
+    }
+  }
+
+  /// Declares another type, with the bytes that go with it.
+  void otherTypes(size_t p, size_t v) {
+    const auto &values = plan.entries[0]->programs[p]->values;
+    std::set<uint32_t> tried = {values[v].type()};
+    for (const fb::Value &other : values) {
+      if (!tried.insert(other.type()).second ||
+          differOnlyInElements(values[v].type(), other.type()))
+        continue;
+      uint32_t type = other.type();
+      uint64_t bytes = other.bytes();
+      edit("type " + std::to_string(type), p, v, [=](fb::Value &it) {
+        it.mutate_type(type);
+        it.mutate_bytes(bytes);
+      });
+    }
+  }
+
+  /// What elements are is for kernels to check.
+  bool differOnlyInElements(uint32_t a, uint32_t b) const {
+    const fb::TypeT &left = *plan.types[a], &right = *plan.types[b];
+    return left.shape == right.shape && left.dim_axes == right.dim_axes &&
+           left.unreduced == right.unreduced;
+  }
+
+  void memory() {
+    for (size_t p = 0; p < plan.memory.size(); ++p) {
+      auto lie = [&](const char *what, uint64_t fb::MemoryT::*field,
+                     int64_t by) {
+        add(std::string(what) + " pp " + std::to_string(p),
+            [=](fb::PlanT &plan) {
+              (*plan.memory[p]).*field += static_cast<uint64_t>(by);
+            });
+      };
+      lie("less arena", &fb::MemoryT::arena_peak, -4);
+      lie("much more arena", &fb::MemoryT::arena_peak, 1 << 20);
+      lie("lower bound", &fb::MemoryT::arena_lower_bound, 1 << 20);
+      if (plan.memory[p]->parameters)
+        lie("less parameters", &fb::MemoryT::parameters, -4);
+      lie("much more parameters", &fb::MemoryT::parameters, 1 << 20);
+      if (plan.memory[p]->state)
+        lie("less state", &fb::MemoryT::state, -4);
+      lie("endless state", &fb::MemoryT::state, int64_t(1) << 62);
+    }
+  }
+
+  void parameters() {
+    for (size_t k = 0; k < plan.parameters.size(); ++k) {
+      auto on = [&](const char *what,
+                    const std::function<void(fb::ParameterT &)> &edit) {
+        add(what + (" parameter " + plan.parameters[k]->name),
+            [=](fb::PlanT &plan) { edit(*plan.parameters[k]); });
+      };
+      on("behind its tensor", [](fb::ParameterT &it) { it.view_offset += 1; });
+      on("stretched", [](fb::ParameterT &it) { it.view_strides[0] *= 2; });
+      on("repeated", [](fb::ParameterT &it) { it.view_strides[0] = 0; });
+      on("shifted", [](fb::ParameterT &it) { it.offsets[0] += 1 << 20; });
+      on("misaligned", [](fb::ParameterT &it) { it.offsets[0] += 2; });
+      on("nowhere", [](fb::ParameterT &it) {
+        it.stages.clear();
+        it.offsets.clear();
+      });
+      on("other rank", [](fb::ParameterT &it) { it.view_strides.pop_back(); });
+      for (size_t o = 0; o < k; ++o)
+        if (plan.parameters[o]->stages == plan.parameters[k]->stages) {
+          uint64_t offset = plan.parameters[o]->offsets[0];
+          on("over another",
+             [=](fb::ParameterT &it) { it.offsets[0] = offset; });
+          break;
+        }
+      if (plan.stages > 1)
+        on("on another stage", [=](fb::ParameterT &it) {
+          it.stages[0] = (it.stages[0] + 1) % plan.stages;
+        });
+    }
+    if (plan.stages > 1)
+      add("programs exchanged", [](fb::PlanT &plan) {
+        std::swap(plan.entries[0]->programs[0], plan.entries[0]->programs[1]);
+      });
+  }
+
+  void ports() {
+    for (bool isInput : {true, false}) {
+      const auto &list =
+          isInput ? plan.entries[0]->inputs : plan.entries[0]->outputs;
+      for (size_t k = 0; k < list.size(); ++k)
+        for (size_t p = 0; p < list[k]->values.size(); ++p) {
+          uint32_t v = list[k]->values[p];
+          if (v == kNone)
+            continue;
+          auto on = [&](const std::string &what,
+                        const std::function<void(fb::PortT &)> &edit) {
+            add(what + " of port " + list[k]->name, [=](fb::PlanT &plan) {
+              edit(isInput ? *plan.entries[0]->inputs[k]
+                           : *plan.entries[0]->outputs[k]);
+            });
+          };
+          on("no value", [=](fb::PortT &it) { it.values[p] = kNone; });
+          on("value out of range", [=](fb::PortT &it) { it.values[p] = 9999; });
+          const auto &values = plan.entries[0]->programs[p]->values;
+          for (uint32_t o = 0; o < values.size(); ++o)
+            if (values[o].type() != values[v].type())
+              on("value %" + std::to_string(o),
+                 [=](fb::PortT &it) { it.values[p] = o; });
+        }
+    }
+  }
+
+  const fb::PlanT &plan;
+  std::vector<std::vector<Life>> lives; // By program, by value.
+  std::vector<Mutation> mutations;
+};
+
+} // namespace
+
+std::vector<Mutation> mutationsOf(const fb::PlanT &plan) {
+  return Mutator(plan).run();
+}
+
+std::string verdict(const fb::PlanT &native) {
+  Result<Plan> plan = Plan::fromNative(native);
+  if (!plan.ok())
+    return plan.status().message();
+  Status status = verify(*plan);
+  return status.ok() ? "fine" : status.message();
+}
+
+} // namespace tandem::test
