@@ -70,6 +70,7 @@ public:
               PortTensors &outputs) override {
     TANDEM_TRY(fault_);
     std::string order = makeOrder(entry, tensors);
+    world.setDeadlineForBytes(true);
     fault_ = world.broadcast(order);
     if (fault_.ok())
       fault_ = run(entry, tensors, &outputs);
@@ -93,6 +94,7 @@ public:
     if (before || !leads() || !fault_.ok())
       return fault_;
     std::string order = makeOrder(kCloseOrder, {});
+    world.setDeadlineForBytes(false);
     return world.broadcast(order);
   }
 
@@ -142,6 +144,9 @@ private:
     uint32_t entry = kCloseOrder;
     if (order.size() >= sizeof entry)
       std::memcpy(&entry, order.data(), sizeof entry);
+    // Once rank 0 has begun it goes from step to step; before and after, it
+    // may read, compile and write for as long as it likes.
+    world.setDeadlineForBytes(entry != kCloseOrder);
     if (entry == kCloseOrder) {
       closed = true;
       return Status();
