@@ -47,8 +47,8 @@ public:
     Block &body = function.getBody().front();
     for (BlockArgument argument : llvm::to_vector(body.getArguments())) {
       // The tensor argument stays until nothing reads it any more.
-      buffers[argument] =
-          body.addArgument(bufferOf(argument.getType()), argument.getLoc());
+      hold(argument,
+           body.addArgument(bufferOf(argument.getType()), argument.getLoc()));
     }
     unsigned arguments = body.getNumArguments() / 2;
     SmallVector<Operation *> ops;
@@ -75,18 +75,51 @@ private:
     if (auto constant = dyn_cast<ConstantOp>(op))
       return fill(constant);
     if (auto broadcast = dyn_cast<BroadcastInDimOp>(op))
-      if (isFolded(broadcast))
+      if (isFolded(broadcast)) {
+        holders[rootOf(buffers[broadcast.getInput()])].push_back(broadcast);
         return success();
+      }
     if (auto reshape = dyn_cast<ReshapeOp>(op))
       if (movesNothing(reshape)) {
         auto rename =
             RenameOp::create(builder, op->getLoc(), bufferOf(reshape.getType()),
                              buffers[reshape.getInput()]);
         copyLayer(op, rename);
-        buffers[reshape] = rename;
+        hold(reshape, rename);
         return success();
       }
     return launch(op);
+  }
+
+  static Value rootOf(Value buffer) {
+    while (auto rename = buffer.getDefiningOp<RenameOp>())
+      buffer = rename.getInput();
+    return buffer;
+  }
+
+  void hold(Value tensor, Value buffer) {
+    buffers[tensor] = buffer;
+    holders[rootOf(buffer)].push_back(tensor);
+  }
+
+  /// Whether `op` may write over its operand `index`: nothing reads that
+  /// memory later or beside it, and it belongs to this run or to a state that
+  /// changes.
+  bool mayOverwrite(Operation *op, unsigned index) {
+    Value root = rootOf(buffers[op->getOperand(index)]);
+    if (auto argument = dyn_cast<BlockArgument>(root)) {
+      // Buffers follow the tensor arguments that they replace.
+      unsigned number = argument.getArgNumber() - function.getNumArguments();
+      if (!function.getArgAttr(number, TandemDialect::kInput) &&
+          !function.getArgAttr(number, TandemDialect::kAliases))
+        return false;
+    }
+    for (Value tensor : holders[root])
+      for (OpOperand &use : tensor.getUses())
+        if (use.getOwner() == op ? use.getOperandNumber() != index
+                                 : op->isBeforeInBlock(use.getOwner()))
+          return false;
+    return true;
   }
 
   static bool isMap(Operation *op) {
@@ -144,7 +177,7 @@ private:
     Value buffer = alloc(op.getLoc(), op.getType(), op);
     createLaunch(op, "fill", {}, buffer, {numberBits(number)},
                  cast<ShardingRuleOpInterface>(*op).getShardingRule(), -1);
-    buffers[op] = buffer;
+    hold(op, buffer);
     return success();
   }
 
@@ -181,6 +214,12 @@ private:
       }
       inputs.push_back(buffers[operand]);
     }
+    if (spec.mustShare && !mayOverwrite(op, spec.inPlaceOperand)) {
+      Value &shared = inputs[spec.inPlaceOperand];
+      Value own = alloc(op->getLoc(), op->getResult(0).getType(), op);
+      copy(op, shared, own);
+      shared = own;
+    }
     SmallVector<Value> outputs;
     unsigned results = op->getNumResults();
     for (int left = spec.optionalResults;
@@ -193,7 +232,7 @@ private:
       Value buffer = shares ? inputs[spec.inPlaceOperand]
                             : alloc(op->getLoc(), result.getType(), op);
       outputs.push_back(buffer);
-      buffers[result] = buffer;
+      hold(result, buffer);
     }
     createLaunch(op, spec.kernel, inputs, outputs, spec.numbers,
                  std::move(rule), spec.mustShare ? -1 : spec.inPlaceOperand);
@@ -221,7 +260,7 @@ private:
                          ? inputs[0]
                          : alloc(op->getLoc(), result.getType(), op);
       outputs.push_back(buffer);
-      buffers[result] = buffer;
+      hold(result, buffer);
     }
     if (!inputs.empty() && !outputs.empty()) {
       TensorType from = tensorTypeOf(op->getOperand(0).getType(), mesh);
@@ -245,46 +284,64 @@ private:
   }
 
   /// Returns buffers; a state's new value that was computed elsewhere is
-  /// copied to its place.
+  /// copied to its place, behind copies of what else is returned from there.
   void finish(Operation *terminator, unsigned arguments) {
     builder.setInsertionPoint(terminator);
-    for (OpOperand &operand : terminator->getOpOperands())
-      operand.set(bufferOrCopy(operand.get(), terminator));
+    SmallVector<Operation *> sources;
+    for (OpOperand &operand : terminator->getOpOperands()) {
+      sources.push_back(sourceOf(operand.get(), terminator));
+      operand.set(buffers[operand.get()]);
+    }
+    SmallVector<std::pair<unsigned, Value>> changed; // a result, its state
+    DenseSet<Value> states;
     for (unsigned i = 0; i < arguments; ++i) {
       auto aliases =
           function.getArgAttrOfType<IntegerAttr>(i, TandemDialect::kAliases);
       if (!aliases)
         continue;
       Value state = buffers[function.getArgument(i)];
-      Value result = terminator->getOperand(aliases.getInt());
-      if (result == state)
+      if (terminator->getOperand(aliases.getInt()) == state)
         continue;
-      copy(terminator, result, state);
-      terminator->setOperand(aliases.getInt(), state);
+      changed.push_back({aliases.getInt(), state});
+      states.insert(state);
+    }
+    for (OpOperand &operand : terminator->getOpOperands())
+      if (states.contains(rootOf(operand.get()))) {
+        Operation *source = sources[operand.getOperandNumber()];
+        Value own = alloc(source->getLoc(), tensorOf(operand.get()), source);
+        copy(source, operand.get(), own);
+        operand.set(own);
+      }
+    for (auto [index, state] : changed) {
+      copy(sources[index], terminator->getOperand(index), state);
+      terminator->setOperand(index, state);
     }
   }
 
-  Value bufferOrCopy(Value tensor, Operation *terminator) {
-    auto it = buffers.find(tensor);
-    if (it != buffers.end())
-      return it->second;
-    // A folded broadcast that is returned too.
-    auto broadcast = tensor.getDefiningOp<BroadcastInDimOp>();
-    (void)terminator;
-    [[maybe_unused]] LogicalResult launched = launch(broadcast);
-    return buffers[tensor];
+  /// The operation whose layer a copy of a returned tensor has.
+  static Operation *sourceOf(Value tensor, Operation *terminator) {
+    Operation *op = tensor.getDefiningOp();
+    for (op = op ? op : terminator->getPrevNode(); op; op = op->getPrevNode())
+      if (layerOf(op))
+        return op;
+    return terminator;
+  }
+
+  static RankedTensorType tensorOf(Value buffer) {
+    return cast<BufferType>(buffer.getType()).getTensor();
   }
 
   void copy(Operation *op, Value from, Value to) {
-    auto tensor = cast<BufferType>(to.getType()).getTensor();
-    std::vector<int64_t> shape = toVector(globalShape(tensor));
+    std::vector<int64_t> shape = toVector(globalShape(tensorOf(to)));
     createLaunch(op, "map", from, to, {0, 0}, reshapeRule(shape, shape), -1);
   }
 
   func::FuncOp function;
   const Mesh &mesh;
   OpBuilder builder;
-  DenseMap<Value, Value> buffers;
+  DenseMap<Value, Value> buffers; ///< By tensor.
+  /// By buffer: the tensors that were in it at any time.
+  DenseMap<Value, SmallVector<Value>> holders;
 };
 
 struct LowerToExecPass : impl::LowerToExecBase<LowerToExecPass> {
