@@ -30,9 +30,10 @@ struct CombineCollectivesPass
       return;
     for (Operation &op : llvm::make_early_inc_range(
              getOperation().getBody().front().without_terminator())) {
+      // Both may erase the operation.
       if (auto sum = dyn_cast<SumOp>(op))
         reduceOnce(sum);
-      if (isCollective(&op))
+      else if (isCollective(&op))
         mergeWithEarlier(&op);
     }
   }
