@@ -355,8 +355,26 @@ private:
       copyLayer(owner, op);
     if (source && !op->hasAttr(TandemDialect::kLayer))
       copyLayer(source, op);
+    if (!op->hasAttr(TandemDialect::kLayer))
+      if (Operation *first = firstWithLayer(value))
+        copyLayer(first, op);
     actual[op] = wanted[op] = to;
     return known = op;
+  }
+
+  /// The first operation of a layer that reads `value`, an argument; where
+  /// none does, the function's first.
+  Operation *firstWithLayer(Value value) {
+    Operation *first = nullptr;
+    for (Operation &op : function.getBody().front()) {
+      if (!op.hasAttr(TandemDialect::kLayer))
+        continue;
+      if (llvm::is_contained(op.getOperands(), value))
+        return &op;
+      if (!first)
+        first = &op;
+    }
+    return first;
   }
 
   static void copyLayer(Operation *from, Operation *to) {

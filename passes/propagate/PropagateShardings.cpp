@@ -90,8 +90,15 @@ private:
     if (function.isExternal())
       return success();
     Block &body = function.getBody().front();
-    for (BlockArgument argument : body.getArguments())
+    for (BlockArgument argument : body.getArguments()) {
+      if (!isTensor(argument.getType()))
+        return function.emitOpError()
+               << "argument " << argument.getArgNumber() << " is "
+               << argument.getType()
+               << ", expected a tensor of static sizes and an element type "
+                  "that plans know";
       addArgument(function, argument);
+    }
     Operation *terminator = body.getTerminator();
     // A result that replaces a state lies as the state does.
     for (BlockArgument argument : body.getArguments())
@@ -109,6 +116,7 @@ private:
         continue;
       int result = addTensor(value.getType(), value.getLoc());
       annotate(result, sharding);
+      annotatedResults[{terminator, i}] = result;
       addIdentity(terminator, tensorOf(value), result, value.getType());
     }
     return success();
@@ -140,16 +148,13 @@ private:
 
   /// Closed, and without axes of one rank, which split nothing: so there is
   /// one type for each layout.
-  ShardingAttr settled(Sharding sharding) const {
+  ShardingAttr finalSharding(int tensor) const {
+    Sharding sharding = graph.sharding(tensor);
     sharding.replicated.clear();
     sharding.unreduced = withoutTrivial(sharding.unreduced);
     for (DimSharding &dim : sharding.dims)
       dim = {withoutTrivial(dim.axes), /*open=*/false, /*priority=*/0};
     return ShardingAttr::get(meshName, sharding, mesh);
-  }
-
-  ShardingAttr finalSharding(int tensor) const {
-    return settled(graph.sharding(tensor));
   }
 
   void writeFunction(func::FuncOp function) {
@@ -168,18 +173,11 @@ private:
     }
     for (auto [i, value] :
          llvm::enumerate(body.getTerminator()->getOperands())) {
-      ShardingAttr sharding = finalSharding(tensors[value]);
-      if (auto annotated = function.getResultAttrOfType<ShardingAttr>(
-              i, TandemDialect::kSharding)) {
-        // Open dimensions take what the value has.
-        Sharding wanted = annotated.getValue(mesh);
-        Sharding value = sharding.getValue(mesh);
-        for (auto [w, v] : llvm::zip_equal(wanted.dims, value.dims))
-          if (w.open && isPrefix(w.axes, v.axes))
-            w.axes = v.axes;
-        sharding = settled(wanted);
-      }
-      function.setResultAttr(i, TandemDialect::kSharding, sharding);
+      auto own = annotatedResults.find({body.getTerminator(), i});
+      function.setResultAttr(i, TandemDialect::kSharding,
+                             finalSharding(own == annotatedResults.end()
+                                               ? tensors[value]
+                                               : own->second));
     }
   }
 
@@ -189,6 +187,8 @@ private:
   PropagationGraph graph;
   DenseMap<Value, int> tensors;
   DenseMap<std::pair<Attribute, Type>, int> shared;
+  /// Results that have a sharding of their own, beside that of their value.
+  DenseMap<std::pair<Operation *, unsigned>, int> annotatedResults;
   SmallVector<Operation *> operations; ///< By the graph's number.
   SmallVector<Location> locations;     ///< By tensor.
 };
