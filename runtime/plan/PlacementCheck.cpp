@@ -1,4 +1,5 @@
 #include "runtime/plan/PlacementCheck.h"
+#include "runtime/plan/StoredViews.h"
 
 #include <algorithm>
 #include <map>
@@ -30,6 +31,7 @@ public:
         return Status::refused(nameOf(*parameter) + " is unreduced");
       TANDEM_TRY(place(nameOf(*parameter), *parameter, parameterBytes));
     }
+    TANDEM_TRY(checkParts(plan));
     for (const fb::State *state : *plan.table().states())
       TANDEM_TRY(
           place("state '" + state->name()->str() + "'", *state, stateBytes));

@@ -411,6 +411,62 @@ TEST(VerifyPlacement, ViewsStayInTheirTensor) {
             "tensor 'w1'");
 }
 
+/// mlpPlan with both weights in one stored tensor, as columns 0 to 15 and, in
+/// transposed order, 16 to 31 of 8 rows.
+fb::PlanT fusedPlan() {
+  fb::PlanT plan = mlpPlan();
+  for (auto &parameter : plan.parameters) {
+    parameter->key = "fused";
+    parameter->stored_shape = {8, 32};
+  }
+  plan.parameters[0]->view_strides = {32, 1};
+  plan.parameters[1]->view_strides = {1, 32};
+  plan.parameters[1]->view_offset = 16;
+  return plan;
+}
+
+TEST(VerifyPlacement, PartsOfAStoredTensorAreApart) {
+  EXPECT_EQ(verdict(fusedPlan()), "fine");
+  EXPECT_EQ(
+      mutated(fusedPlan(),
+              [](fb::PlanT &plan) { plan.parameters[1]->view_offset = 15; }),
+      "parameter 'w2' and parameter 'w1' are views that overlap in "
+      "stored tensor 'fused'");
+  EXPECT_EQ(mutated(fusedPlan(),
+                    [](fb::PlanT &plan) {
+                      for (auto &parameter : plan.parameters)
+                        parameter->stored_shape = {16, 32};
+                      plan.parameters[0]->view_offset = 20;
+                    }),
+            "parameter 'w1' is a view that runs from row to row of stored "
+            "tensor 'fused'");
+  // Every other column: interleaved, as some fused projections are.
+  EXPECT_EQ(mutated(fusedPlan(),
+                    [](fb::PlanT &plan) {
+                      plan.parameters[0]->view_strides = {32, 2};
+                      plan.parameters[1]->view_strides = {2, 32};
+                      plan.parameters[1]->view_offset = 1;
+                    }),
+            "fine");
+  // The same part twice, as a tied head is.
+  EXPECT_EQ(
+      mutated(fusedPlan(),
+              [](fb::PlanT &plan) { plan.parameters[1]->view_offset = 0; }),
+      "fine");
+  // Through whole rows, as after a reshape.
+  EXPECT_EQ(mutated(fusedPlan(),
+                    [](fb::PlanT &plan) {
+                      for (auto &parameter : plan.parameters) {
+                        parameter->stored_shape = {2, 4, 4, 8};
+                        parameter->view_offset = 0;
+                      }
+                      plan.parameters[0]->view_strides = {1, 8};
+                      plan.parameters[1]->view_strides = {8, 1};
+                      plan.parameters[1]->view_offset = 128;
+                    }),
+            "fine");
+}
+
 //===--- Progress ---------------------------------------------------------===//
 
 TEST(VerifyProgress, SendNeedsItsRecv) {
