@@ -3,6 +3,7 @@
 #include "runtime/base/Log.h"
 #include "runtime/comm/MpiModule.h"
 #include "runtime/comm/control/CrashHandler.h"
+#include "runtime/comm/control/Launcher.h"
 #include "runtime/plan/Verify.h"
 
 #include <cstdlib>
@@ -116,15 +117,6 @@ Status runMpi(Program &program, const PlanRequest &request,
 
 } // namespace
 
-int64_t launchedProcesses() {
-  for (const char *name :
-       {"OMPI_COMM_WORLD_SIZE", "PMIX_SIZE", "SLURM_STEP_NUM_TASKS"})
-    if (const char *value = std::getenv(name))
-      if (int64_t count = std::atoll(value); count > 0)
-        return count;
-  return 1;
-}
-
 void WorldOptions::addTo(CLI::App *command) {
   command
       ->add_option("--comm", comm,
@@ -135,11 +127,11 @@ void WorldOptions::addTo(CLI::App *command) {
       ->add_option("--threads", threads,
                    "Threads of each rank (default: this process's CPUs "
                    "divided among its ranks)")
-      ->check(CLI::PositiveNumber);
+      ->check(atLeast(1, 1024));
   command
       ->add_option("--deadline", deadlineSeconds,
                    "Seconds that a wait may last while the peer lives")
-      ->check(CLI::PositiveNumber);
+      ->check(atLeast(0.001, 1e9));
   command->add_option("--weights", weights,
                       "Directory or file of the weights, when they are not "
                       "where the plan says");
@@ -149,7 +141,7 @@ Status runInWorld(Program &program, const PlanRequest &request,
                   const WorldOptions &options, const Lead &lead) {
   installCrashHandler();
   bool mpi = options.comm == "mpi" ||
-             (options.comm == "auto" && launchedProcesses() > 1);
+             (options.comm == "auto" && detectLauncher().several());
   return mpi ? runMpi(program, request, options, lead)
              : runLocal(program, request, options, lead);
 }

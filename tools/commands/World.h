@@ -32,10 +32,6 @@ using Lead = std::function<Status(Session &session)>;
 Status runInWorld(Program &program, const PlanRequest &request,
                   const WorldOptions &options, const Lead &lead);
 
-/// The number of processes that the launcher's own variables tell of; 1 where
-/// there is none.
-int64_t launchedProcesses();
-
 } // namespace tandem
 
 #endif // TANDEM_TOOLS_COMMANDS_WORLD_H
