@@ -378,8 +378,9 @@ LogicalResult ShardingAttr::verifyFor(Operation *op, Type type,
     return error("unknown mesh @" + getMesh().getValue() +
                  ", expected a tandem.mesh of that name in the module");
   auto tensor = dyn_cast<RankedTensorType>(type);
-  if (!tensor)
-    return error("expected a ranked tensor to shard");
+  if (!isTensor(type))
+    return error("expected a ranked tensor to shard, of static sizes and an "
+                 "element type that plans know");
   Mesh mesh = meshOf(op);
   Status status = check(getValue(mesh), tensor.getRank(), mesh);
   return status.ok() ? success() : error(status.message());

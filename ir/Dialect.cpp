@@ -59,6 +59,12 @@ LogicalResult verifyView(Operation *op, Attribute attr, Type type,
   return success();
 }
 
+LogicalResult verifyName(Operation *op, Attribute attr, StringRef what) {
+  if (isa<StringAttr>(attr))
+    return success();
+  return op->emitOpError() << what << ": expected a name, got " << attr;
+}
+
 } // namespace
 
 LogicalResult TandemDialect::verifyOperationAttribute(Operation *op,
@@ -74,10 +80,13 @@ LogicalResult TandemDialect::verifyOperationAttribute(Operation *op,
 }
 
 LogicalResult TandemDialect::verifyRegionArgAttribute(Operation *op,
-                                                      unsigned region,
+                                                      unsigned,
                                                       unsigned index,
                                                       NamedAttribute attr) {
-  Type type = op->getRegion(region).getArgument(index).getType();
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  if (!function)
+    return op->emitOpError() << "has arguments that are no function's";
+  Type type = function.getArgumentTypes()[index];
   std::string what =
       ("argument " + Twine(index) + " '" + attr.getName().getValue() + "'")
           .str();
@@ -85,12 +94,19 @@ LogicalResult TandemDialect::verifyRegionArgAttribute(Operation *op,
     return sharding.verifyFor(op, type, what);
   if (attr.getName() == kParameter)
     return verifyView(op, attr.getValue(), type, what);
+  if (attr.getName() == kInput || attr.getName() == kState)
+    return verifyName(op, attr.getValue(), what);
   if (attr.getName() == kAliases) {
-    auto results = cast<FunctionOpInterface>(op).getNumResults();
+    auto results = function.getNumResults();
     auto number = dyn_cast<IntegerAttr>(attr.getValue());
     if (!number || number.getInt() < 0 || number.getInt() >= results)
       return op->emitOpError() << what << ": expected a result below "
                                << results << ", got " << attr.getValue();
+    Type result = function.getResultTypes()[number.getInt()];
+    if (result != type)
+      return op->emitOpError()
+             << what << ": expected a result of type " << type << ", result "
+             << number.getInt() << " is " << result;
   }
   return success();
 }
@@ -99,11 +115,13 @@ LogicalResult TandemDialect::verifyRegionResultAttribute(Operation *op,
                                                          unsigned,
                                                          unsigned index,
                                                          NamedAttribute attr) {
+  std::string what =
+      ("result " + Twine(index) + " '" + attr.getName().getValue() + "'").str();
   if (auto sharding = dyn_cast<ShardingAttr>(attr.getValue()))
     return sharding.verifyFor(
-        op, cast<FunctionOpInterface>(op).getResultTypes()[index],
-        ("result " + Twine(index) + " '" + attr.getName().getValue() + "'")
-            .str());
+        op, cast<FunctionOpInterface>(op).getResultTypes()[index], what);
+  if (attr.getName() == kOutput || attr.getName() == kState)
+    return verifyName(op, attr.getValue(), what);
   return success();
 }
 
