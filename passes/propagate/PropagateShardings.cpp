@@ -114,11 +114,40 @@ private:
           i, TandemDialect::kSharding);
       if (!sharding)
         continue;
+      if (auto state = stateOf(function, i)) {
+        if (failed(annotateState(function, *state, sharding)))
+          return failure();
+        continue;
+      }
       int result = addTensor(value.getType(), value.getLoc());
       annotate(result, sharding);
       annotatedResults[{terminator, i}] = result;
       addIdentity(terminator, tensorOf(value), result, value.getType());
     }
+    return success();
+  }
+
+  /// The argument that result `index` replaces, if it does.
+  static std::optional<unsigned> stateOf(func::FuncOp function,
+                                         unsigned index) {
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (auto aliases = function.getArgAttrOfType<IntegerAttr>(
+              i, TandemDialect::kAliases))
+        if (aliases.getInt() == index)
+          return i;
+    return std::nullopt;
+  }
+
+  /// What is said of the result is said of the state.
+  LogicalResult annotateState(func::FuncOp function, unsigned argument,
+                              ShardingAttr sharding) {
+    auto own = function.getArgAttrOfType<ShardingAttr>(
+        argument, TandemDialect::kSharding);
+    if (own && own != sharding)
+      return function.emitOpError()
+             << "argument " << argument << " has " << own
+             << ", the result that replaces it " << sharding;
+    annotate(tensors[function.getArgument(argument)], sharding);
     return success();
   }
 
@@ -171,13 +200,18 @@ private:
       op.setAttr(TandemDialect::kShardings,
                  ArrayAttr::get(module.getContext(), shardings));
     }
-    for (auto [i, value] :
-         llvm::enumerate(body.getTerminator()->getOperands())) {
+    std::vector<int> results;
+    for (Value value : body.getTerminator()->getOperands())
+      results.push_back(tensors[value]);
+    for (BlockArgument argument : body.getArguments())
+      if (auto aliases = function.getArgAttrOfType<IntegerAttr>(
+              argument.getArgNumber(), TandemDialect::kAliases))
+        results[aliases.getInt()] = tensors[argument];
+    for (auto [i, tensor] : llvm::enumerate(results)) {
       auto own = annotatedResults.find({body.getTerminator(), i});
-      function.setResultAttr(i, TandemDialect::kSharding,
-                             finalSharding(own == annotatedResults.end()
-                                               ? tensors[value]
-                                               : own->second));
+      function.setResultAttr(
+          i, TandemDialect::kSharding,
+          finalSharding(own == annotatedResults.end() ? tensor : own->second));
     }
   }
 
