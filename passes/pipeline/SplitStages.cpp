@@ -27,7 +27,8 @@ public:
       return failure();
     findCrossings();
     for (int64_t stage = 0; stage < stages; ++stage)
-      build(stage);
+      if (failed(build(stage)))
+        return failure();
     function.erase();
     return success();
   }
@@ -94,7 +95,7 @@ private:
     return first == stages ? 0 : first;
   }
 
-  void build(int64_t stage) {
+  LogicalResult build(int64_t stage) {
     OpBuilder builder(function);
     std::string name = function.getName().str();
     if (stages > 1)
@@ -125,7 +126,7 @@ private:
       copy->removeAttr(TandemDialect::kStage);
       send(builder, &op);
     }
-    finish(builder, stage);
+    return finish(builder, stage);
   }
 
   /// The arguments that the stage reads, in the order of the whole.
@@ -201,7 +202,7 @@ private:
     }
   }
 
-  void finish(OpBuilder &builder, int64_t stage) {
+  LogicalResult finish(OpBuilder &builder, int64_t stage) {
     SmallVector<Value> results;
     SmallVector<Attribute> resultAttrs;
     std::map<unsigned, unsigned> numberOf; // result of the whole -> of this
@@ -223,10 +224,20 @@ private:
     SmallVector<Attribute> argumentAttrs;
     for (BlockArgument argument : arguments) {
       NamedAttrList attrs(function.getArgAttrDict(argument.getArgNumber()));
-      if (auto aliases =
-              dyn_cast_or_null<IntegerAttr>(attrs.get(TandemDialect::kAliases)))
-        attrs.set(TandemDialect::kAliases,
-                  builder.getI64IntegerAttr(numberOf[aliases.getInt()]));
+      if (auto aliases = dyn_cast_or_null<IntegerAttr>(
+              attrs.get(TandemDialect::kAliases))) {
+        auto number = numberOf.find(aliases.getInt());
+        if (number != numberOf.end())
+          attrs.set(TandemDialect::kAliases,
+                    builder.getI64IntegerAttr(number->second));
+        else if (terminator->getOperand(aliases.getInt()) == argument)
+          attrs.erase(TandemDialect::kAliases); // A copy that never changes.
+        else
+          return function.emitOpError()
+                 << "argument " << argument.getArgNumber()
+                 << " is a state that stage " << stage
+                 << " reads and another changes; a state lives on one stage";
+      }
       argumentAttrs.push_back(attrs.getDictionary(builder.getContext()));
     }
     Block &block = current.getBody().front();
@@ -235,6 +246,7 @@ private:
                                               ValueRange(results).getTypes()));
     current.setAllArgAttrs(argumentAttrs);
     current.setAllResultAttrs(resultAttrs);
+    return success();
   }
 
   Value broadcast(OpBuilder &builder, Value value, unsigned index,
