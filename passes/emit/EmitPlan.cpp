@@ -28,10 +28,10 @@ std::string factText(Attribute attr) {
   llvm::raw_string_ostream stream(text);
   if (auto word = dyn_cast<StringAttr>(attr)) {
     stream << word.getValue();
-  } else if (auto number = dyn_cast<IntegerAttr>(attr)) {
-    stream << number.getInt();
   } else if (auto flag = dyn_cast<BoolAttr>(attr)) {
     stream << (flag.getValue() ? 1 : 0);
+  } else if (auto number = dyn_cast<IntegerAttr>(attr)) {
+    stream << number.getValue();
   } else if (auto numbers = dyn_cast<DenseI64ArrayAttr>(attr)) {
     llvm::interleave(numbers.asArrayRef(), stream, ",");
   } else if (auto list = dyn_cast<ArrayAttr>(attr)) {
@@ -48,17 +48,20 @@ public:
   Emitter(ModuleOp module, const std::string &model)
       : module(module), mesh(meshOf(module)), builder(mesh) {
     builder.plan.model = model;
+    for (auto function : module.getOps<func::FuncOp>())
+      if (!function.isExternal())
+        functions.push_back(function);
   }
 
   Result<fb::PlanT> run() {
-    for (auto function : module.getOps<func::FuncOp>()) {
+    for (func::FuncOp function : functions) {
       TANDEM_TRY(checkPlaced(function));
       declare(function);
     }
     place();
-    for (auto function : module.getOps<func::FuncOp>())
+    for (func::FuncOp function : functions)
       emit(function);
-    addFacts();
+    TANDEM_TRY(addFacts());
     return std::move(builder.plan);
   }
 
@@ -163,7 +166,7 @@ private:
         (*builder.plan.memory[stage]).*sum += aligned(it->second);
       }
     };
-    for (auto function : module.getOps<func::FuncOp>())
+    for (func::FuncOp function : functions)
       for (BlockArgument argument : function.getArguments()) {
         TensorType type = tensorTypeOf(tensorOf(argument), mesh);
         bytesOfType[builder.type(type)] =
@@ -413,32 +416,44 @@ private:
   // Where it came from
   //===--------------------------------------------------------------------===//
 
-  void addFacts() {
+  Status addFacts() {
     if (auto facts = module->getAttrOfType<DictionaryAttr>("tandem.facts"))
       for (NamedAttribute fact : facts)
         builder.fact(fact.getName().str(), factText(fact.getValue()));
-    addSources("tandem.sources", builder.plan.sources);
-    addSources("tandem.tokenizer", builder.plan.tokenizer);
+    TANDEM_TRY(addSources("tandem.sources", builder.plan.sources));
+    return addSources("tandem.tokenizer", builder.plan.tokenizer);
   }
 
-  void addSources(StringRef attr,
-                  std::vector<std::unique_ptr<fb::SourceT>> &sources) {
+  Status addSources(StringRef attr,
+                    std::vector<std::unique_ptr<fb::SourceT>> &sources) {
     auto list = module->getAttrOfType<ArrayAttr>(attr);
     if (!list)
-      return;
-    for (auto source : list.getAsRange<DictionaryAttr>()) {
+      return Status();
+    for (Attribute item : list) {
+      auto source = dyn_cast<DictionaryAttr>(item);
+      auto path = source ? source.getAs<StringAttr>("path") : StringAttr();
+      auto size = source ? source.getAs<IntegerAttr>("size") : IntegerAttr();
+      auto hash = source ? source.getAs<IntegerAttr>("hash") : IntegerAttr();
+      auto fits = [](IntegerAttr number) {
+        return number && number.getValue().getBitWidth() <= 64;
+      };
+      if (!path || !fits(size) || !fits(hash))
+        return Status::refused("module attribute '" + attr.str() +
+                               "': expected entries {hash, path, size}");
       auto made = std::make_unique<fb::SourceT>();
-      made->path = source.getAs<StringAttr>("path").getValue().str();
-      made->size = source.getAs<IntegerAttr>("size").getValue().getZExtValue();
-      made->hash = source.getAs<IntegerAttr>("hash").getValue().getZExtValue();
+      made->path = path.getValue().str();
+      made->size = size.getValue().getZExtValue();
+      made->hash = hash.getValue().getZExtValue();
       sources.push_back(std::move(made));
     }
+    return Status();
   }
 
   ModuleOp module;
   Mesh mesh;
   PlanBuilder builder;
-  std::map<std::string, int> uses; // of a stored tensor, by key
+  SmallVector<func::FuncOp> functions; // with a body
+  std::map<std::string, int> uses;     // of a stored tensor, by key
   DenseMap<std::pair<Attribute, Type>, uint32_t> parameters;
   DenseMap<Attribute, uint32_t> states;
   std::map<uint32_t, uint64_t> bytesOfType;
