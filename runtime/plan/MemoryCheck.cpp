@@ -109,13 +109,18 @@ private:
     return Status();
   }
 
-  /// The first value of a state is what earlier calls left there.
+  /// The first value of a state is what earlier calls left there; every value
+  /// of a parameter's own type is what was loaded.
   void findInitial() {
     std::set<uint32_t> seen;
     for (uint32_t v = 0; v < program.values()->size(); ++v) {
       const fb::Value &value = *program.values()->Get(v);
-      isInitial[v] = value.region() == fb::Region::State &&
-                     seen.insert(value.index()).second;
+      if (value.region() == fb::Region::State)
+        isInitial[v] = seen.insert(value.index()).second;
+      if (value.region() == fb::Region::Parameter)
+        isInitial[v] =
+            plan.type(value.type()) ==
+            plan.type(plan.table().parameters()->Get(value.index())->type());
     }
   }
 
@@ -157,10 +162,10 @@ private:
   std::string whyUnreadable(uint32_t v) {
     const fb::Value &value = *program.values()->Get(v);
     std::string name = "value " + std::to_string(v);
-    if (value.region() == fb::Region::Parameter)
-      return "";
     if (root[v] == kNone && !isInitial[v])
       return name + " is read before anything writes it";
+    if (value.region() == fb::Region::Parameter)
+      return "";
     for (uint32_t owner : ownersOf(value))
       if (owner != root[v])
         return owner == kNone

@@ -78,14 +78,7 @@ private:
   ViewPart part;
 };
 
-/// Whether every coordinate of `a` is one of `b`, along all dimensions.
-bool isWithin(const ViewPart &a, const ViewPart &b) {
-  for (size_t k = 0; k < a.size(); ++k)
-    if (!std::includes(b[k].begin(), b[k].end(), a[k].begin(), a[k].end()))
-      return false;
-  return true;
-}
-
+/// Whether some element is in both.
 bool meet(const ViewPart &a, const ViewPart &b) {
   for (size_t k = 0; k < a.size(); ++k) {
     auto left = a[k].begin(), right = b[k].begin();
@@ -112,8 +105,7 @@ Status checkParts(const Plan &plan) {
     for (size_t i = 0; parameters.size() > 1 && i < parameters.size(); ++i) {
       TANDEM_ASSIGN(ViewPart part, partOf(plan, *parameters[i]));
       for (size_t j = 0; j < i; ++j)
-        if (meet(part, parts[j]) && !isWithin(part, parts[j]) &&
-            !isWithin(parts[j], part))
+        if (part != parts[j] && meet(part, parts[j]))
           return bad(*parameters[i], "and parameter '" +
                                          parameters[j]->name()->str() +
                                          "' are views that overlap in");

@@ -1,8 +1,8 @@
 //===- StoredViews.h - Parts of one stored tensor ---------------*- C++ -*-===//
 //
 // Several parameters may be views of one stored tensor: query, key and value
-// of a fused projection, a tied head. Their parts are apart, equal, or one
-// holds the other; parts that merely overlap come from a shifted view.
+// of a fused projection, a tied head. Their parts are apart or equal; parts
+// that merely overlap come from a shifted view.
 //
 //   c_attn [d, 3d]:  query  columns [0, d)     key [d, 2d)     value [2d, 3d)
 //

@@ -93,13 +93,19 @@ private:
     fb::Opcode op = at(p, i).op();
     dropped(p, i);
     swapped(p, i);
-    change("other stream", p, i,
-           [](fb::Instruction &it) { it.mutate_stream(1); });
+    if (!isReshape(p, i)) // Which may move nothing.
+      change("other stream", p, i,
+             [](fb::Instruction &it) { it.mutate_stream(1); });
     outOfRange(p, i);
     if (isCollective(op))
       collective(p, i);
     if (op == fb::Opcode::Send || op == fb::Opcode::Recv)
       transfer(p, i);
+  }
+
+  bool isReshape(size_t p, size_t i) const {
+    return at(p, i).op() == fb::Opcode::Launch &&
+           plan.kernels[at(p, i).target()] == "reshape";
   }
 
   void dropped(size_t p, size_t i) {

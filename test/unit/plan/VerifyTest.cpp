@@ -338,6 +338,46 @@ TEST(VerifyMemory, ParametersAreNotWritten) {
               "value 8 is f32[4x16] [{}, {\"tp\"}], its parameter is declared");
 }
 
+/// A parameter reshaped on the spot is the parameter, once that is said.
+TEST(VerifyMemory, AParameterMayBeReshapedOnTheSpot) {
+  auto reshaped = [](bool said) {
+    fb::PlanT plan = mlpPlan();
+    PlanBuilder builder(meshOf(plan));
+    fb::ProgramT &p = program(plan);
+    TensorType flat{DType::F32,
+                    {128},
+                    sharding("[{\"tp\"}]", meshOf(plan)),
+                    ReductionKind::Sum};
+    // w2 is split by rows, so its elements lie one behind the other.
+    fb::Value value = p.values[2];
+    value.mutate_type(typeIndex(plan, flat));
+    p.values.push_back(value);       // %8
+    p.values.push_back(p.values[2]); // %9
+    auto rule = [&](const ShardingRule &from) {
+      builder.rule(from);
+      plan.rules.push_back(std::move(builder.plan.rules.back()));
+      return static_cast<uint32_t>(plan.rules.size() - 1);
+    };
+    plan.kernels.push_back("reshape");
+    fb::Instruction there = p.instructions[1];
+    there.mutate_target(static_cast<uint32_t>(plan.kernels.size() - 1));
+    there.mutate_rule(rule(reshapeRule({16, 8}, {128})));
+    there.mutate_first_arg(static_cast<uint32_t>(p.args.size()));
+    fb::Instruction back = there;
+    back.mutate_rule(rule(reshapeRule({128}, {16, 8})));
+    back.mutate_first_arg(there.first_arg() + 2);
+    p.args.insert(p.args.end(), {2, 8, 8, 9});
+    p.args[p.instructions[2].first_arg() + 1] = 9;
+    p.instructions.insert(p.instructions.begin(), {there, back});
+    if (!said)
+      p.instructions.erase(p.instructions.begin());
+    return verdict(plan);
+  };
+  EXPECT_EQ(reshaped(true), "fine");
+  EXPECT_SAYS(reshaped(false), "value 8 is f32[128] [{\"tp\"}], its parameter "
+                               "is declared f32[16x8] [{\"tp\"}, {}]");
+}
+
 TEST(VerifyMemory, LiedSizes) {
   EXPECT_EQ(mutated(mlpPlan(),
                     [](fb::PlanT &plan) { plan.memory[0]->arena_peak = 192; }),
