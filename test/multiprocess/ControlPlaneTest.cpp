@@ -65,7 +65,7 @@ TEST(Neighbours, OfALargeWorldAreFewAndNear) {
 // The launcher
 //===----------------------------------------------------------------------===//
 
-Launch launchOf(const std::map<std::string, std::string> &variables) {
+LauncherReport launchOf(const std::map<std::string, std::string> &variables) {
   return detectLauncher([&](const char *name) -> const char * {
     auto found = variables.find(name);
     return found == variables.end() ? nullptr : found->second.c_str();
@@ -83,7 +83,7 @@ TEST(Launcher, IsKnownByItsOwnVariables) {
 }
 
 TEST(Launcher, MayLeaveTheNumberToMpi) {
-  Launch launch = launchOf({{"PMIX_RANK", "0"}});
+  LauncherReport launch = launchOf({{"PMIX_RANK", "0"}});
   EXPECT_TRUE(launch.several());
   EXPECT_EQ(launch.processes, 0);
   EXPECT_EQ(

@@ -14,7 +14,8 @@ int64_t countIn(const char *text) {
 
 } // namespace
 
-Launch detectLauncher(const std::function<const char *(const char *)> &get) {
+LauncherReport
+detectLauncher(const std::function<const char *(const char *)> &get) {
   for (const char *variable : {"OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"})
     if (int64_t count = countIn(get(variable)))
       return {count > 1 ? variable : "", count};
@@ -24,7 +25,7 @@ Launch detectLauncher(const std::function<const char *(const char *)> &get) {
   return {};
 }
 
-Launch detectLauncher() {
+LauncherReport detectLauncher() {
   return detectLauncher([](const char *name) { return std::getenv(name); });
 }
 

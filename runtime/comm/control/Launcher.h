@@ -15,7 +15,7 @@
 
 namespace tandem {
 
-struct Launch {
+struct LauncherReport {
   /// The variable that says that there are several processes; empty where
   /// there is one.
   std::string variable;
@@ -28,8 +28,9 @@ struct Launch {
 
 /// From the environment, or from `get`, which returns null for what is not
 /// set.
-Launch detectLauncher();
-Launch detectLauncher(const std::function<const char *(const char *)> &get);
+LauncherReport detectLauncher();
+LauncherReport
+detectLauncher(const std::function<const char *(const char *)> &get);
 
 } // namespace tandem
 
