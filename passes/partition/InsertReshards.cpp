@@ -298,7 +298,7 @@ private:
       builder.setInsertionPointToStart(&function.getBody().front());
       wanted[value].unreduced.clear();
     }
-    if (actual[value].sameLayout(wanted[value]) || value.use_empty())
+    if (liesAs(value, wanted[value]) || value.use_empty())
       return;
     SmallVector<OpOperand *> uses;
     for (OpOperand &use : value.getUses())
@@ -316,12 +316,12 @@ private:
       auto ruleOp = dyn_cast<ShardingRuleOpInterface>(user);
       if (!ruleOp || isa<ShardingConstraintOp>(user))
         return false;
+      auto shardings =
+          user->getAttrOfType<ArrayAttr>(TandemDialect::kShardings);
       ShardingRule rule = ruleOp.getShardingRule();
-      if (!rule.operands[use.getOperandNumber()].linear)
+      if (!shardings || !rule.operands[use.getOperandNumber()].linear)
         return false;
-      for (auto [result, attr] : llvm::zip_equal(
-               user->getResults(),
-               user->getAttrOfType<ArrayAttr>(TandemDialect::kShardings)))
+      for (auto [result, attr] : llvm::zip_equal(user->getResults(), shardings))
         if (tensorTypeOf(result.getType(),
                          cast<ShardingAttr>(attr).getValue(mesh))
                 .localBytes() > bytes)
@@ -330,10 +330,16 @@ private:
     return !value.use_empty();
   }
 
+  /// Uneven pieces depend on how axes are cut, so sizes count.
+  bool liesAs(Value value, const Sharding &sharding) {
+    return tensorTypeOf(value.getType(), actual[value]) ==
+           tensorTypeOf(value.getType(), sharding);
+  }
+
   void setOperand(Operation *op, unsigned index, const Sharding &needed,
                   const std::string &cause) {
     Value value = op->getOperand(index);
-    if (actual[value].sameLayout(needed))
+    if (liesAs(value, needed))
       return;
     builder.setInsertionPoint(op);
     op->setOperand(index, reshard(value, needed, op->getLoc(), op, cause));
