@@ -46,6 +46,10 @@ public:
   LogicalResult run() {
     Block &body = function.getBody().front();
     for (BlockArgument argument : llvm::to_vector(body.getArguments())) {
+      if (!isTensor(argument.getType()))
+        return function.emitOpError()
+               << "argument " << argument.getArgNumber() << " is "
+               << argument.getType() << ", expected a tensor of static sizes";
       // The tensor argument stays until nothing reads it any more.
       hold(argument,
            body.addArgument(bufferOf(argument.getType()), argument.getLoc()));
