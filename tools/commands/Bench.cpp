@@ -59,7 +59,7 @@ void addBench(Program &program) {
   command
       ->add_option("--max-seq", options->request.maxSeq,
                    "For a model: room of the cache (default 512)")
-      ->check(CLI::PositiveNumber);
+      ->check(atLeast(1));
   command->add_flag("--json", options->json, "Print one JSON object");
   options->world.addTo(command);
   program.onRun(command, [&program, options] {

@@ -4,8 +4,11 @@
 #include "runtime/comm/MpiModule.h"
 
 #include <cstdio>
+#include <cstring>
 #include <dnnl_version.h>
+#include <filesystem>
 #include <fstream>
+#include <iomanip>
 #include <iostream>
 #include <sstream>
 #include <unistd.h>
@@ -67,6 +70,10 @@ int Program::main(int argc, char **argv) {
   } catch (const CLI::ParseError &error) {
     int code = app.exit(error, std::cout, std::cerr);
     return code == 0 ? 0 : 2;
+  } catch (const std::bad_alloc &) {
+    status = Status::refused("out of memory");
+  } catch (const std::exception &error) {
+    status = Status::refused(error.what());
   }
   std::cout.flush();
   if (status.ok() && !std::cout)
@@ -95,6 +102,28 @@ PlanLoader::make(const PlanRequest &request) {
       std::make_shared<const Plan>(std::move(plan)));
 }
 
+CLI::Validator atLeast(double least, double most) {
+  auto numeral = [](double number) {
+    std::ostringstream text;
+    text << std::setprecision(12) << number;
+    return text.str();
+  };
+  std::string range = most < 1e15
+                          ? "from " + numeral(least) + " to " + numeral(most)
+                          : "of at least " + numeral(least);
+  return CLI::Validator(
+      [least, most, range](std::string &text) -> std::string {
+        char *end = nullptr;
+        double number = std::strtod(text.c_str(), &end);
+        // Written so that no comparison lets a NaN through.
+        if (end != text.c_str() && *end == 0 && number >= least &&
+            number <= most)
+          return "";
+        return "expected a number " + range + ", got '" + text + "'";
+      },
+      "");
+}
+
 Result<uint64_t> parseBytes(const std::string &text) {
   struct Unit {
     const char *name;
@@ -106,7 +135,7 @@ Result<uint64_t> parseBytes(const std::string &text) {
       {"GB", 1e9},     {"TB", 1e12}};
   char *end = nullptr;
   double number = std::strtod(text.c_str(), &end);
-  if (end != text.c_str() && number >= 0)
+  if (end != text.c_str() && number >= 1)
     for (const Unit &unit : units)
       if (std::string(end) == unit.name && number * unit.bytes < 0x1p63)
         return static_cast<uint64_t>(number * unit.bytes);
@@ -125,6 +154,9 @@ Result<std::string> readText(const std::string &path) {
   if (!file)
     return Status::refused("cannot open '" + path +
                            "': " + std::strerror(errno));
+  // A folder opens like a file and then reads like an empty one.
+  if (std::error_code error; std::filesystem::is_directory(path, error))
+    return Status::refused("cannot read '" + path + "': it is a folder");
   text << file.rdbuf();
   if (file.bad())
     return Status::refused("cannot read '" + path + "'");

@@ -67,8 +67,11 @@ void addGenerate(Program &program);
 void addTokenize(Program &program);
 void addBench(Program &program);
 
-/// `8GiB`, `512MiB`, `1000000`; refused with what was expected.
+/// `8GiB`, `512MiB`, `1000000`, at least one byte; refused with what was
+/// expected.
 Result<uint64_t> parseBytes(const std::string &text);
+/// Refuses what is no finite number from `least` to `most`.
+CLI::Validator atLeast(double least, double most = 1e300);
 /// The whole of a file, or of standard input for `-`.
 Result<std::string> readText(const std::string &path);
 

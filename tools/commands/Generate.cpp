@@ -210,7 +210,7 @@ void addGenerate(Program &program) {
       ->add_option("--max-seq", options->request.maxSeq,
                    "For a model: room for prompt and new tokens (default: "
                    "what they need)")
-      ->check(CLI::PositiveNumber);
+      ->check(atLeast(1));
   auto *prompt = command->add_option("--prompt", options->prompt, "The prompt");
   auto *file = command->add_option("--prompt-file", options->promptFile,
                                    "Read the prompt from a file, - for stdin");
@@ -221,22 +221,23 @@ void addGenerate(Program &program) {
   command
       ->add_option("--tokens", options->generate.tokens,
                    "New tokens at most (default 128)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(atLeast(0));
   command->add_flag("--ignore-eos", options->ignoreEos,
                     "Go on after an id that ends the text");
   command
       ->add_option("--temperature", options->generate.temperature,
                    "0 takes the most likely id (default)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(atLeast(0));
   command
       ->add_option("--top-k", options->generate.topK,
                    "Draw among the K most likely; 0: all")
-      ->check(CLI::NonNegativeNumber);
+      ->check(atLeast(0));
   command
       ->add_option("--top-p", options->generate.topP,
                    "Draw among the most likely of mass P")
-      ->check(CLI::Range(0.0, 1.0));
-  command->add_option("--seed", options->generate.seed, "Of the draws");
+      ->check(atLeast(0, 1));
+  command->add_option("--seed", options->generate.seed, "Of the draws")
+      ->check(atLeast(0, 0x1p63));
   command->add_flag("--json", options->json, "Print one JSON line");
   options->world.addTo(command);
   program.onRun(command, [&program, options]() -> Status {

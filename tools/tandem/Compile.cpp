@@ -31,12 +31,11 @@ void addCompile(Program &program) {
                       "Override a setting of the model: key=value");
   command->add_option("--entry", options->entry,
                       "logits, next or generate (default)");
-  command->add_option("--batch", options->batch, "Rows")
-      ->check(CLI::PositiveNumber);
+  command->add_option("--batch", options->batch, "Rows")->check(atLeast(1));
   command
       ->add_option("--max-seq", options->maxSeq,
                    "Longest sequence (default: the model's, at most 2048)")
-      ->check(CLI::PositiveNumber);
+      ->check(atLeast(1));
   command
       ->add_option("--dtype", options->dtype,
                    "Stored type of weights at run time")
@@ -50,7 +49,7 @@ void addCompile(Program &program) {
   command
       ->add_option("--max-reshard-bytes", options->maxReshardBytes,
                    "Refuse collectives that move more a device")
-      ->check(CLI::NonNegativeNumber);
+      ->check(atLeast(0));
   command->add_flag("--strict", options->strict,
                     "A stored tensor that nothing uses is an error");
   program.onRun(command, [options]() -> Status {

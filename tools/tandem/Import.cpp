@@ -27,10 +27,9 @@ void addImport(Program &program) {
                       "Where the module goes (default: standard output)");
   command->add_option("--entry", options->entry,
                       "logits (default), next or generate");
-  command->add_option("--batch", options->batch, "Rows")
-      ->check(CLI::PositiveNumber);
+  command->add_option("--batch", options->batch, "Rows")->check(atLeast(1));
   command->add_option("--max-seq", options->maxSeq, "Longest sequence")
-      ->check(CLI::PositiveNumber);
+      ->check(atLeast(1));
   command->add_option("--dtype", options->dtype, "Type of weights")
       ->check(CLI::IsMember({"f32", "bf16", "f16"}));
   command->add_option("--set", options->settings,
