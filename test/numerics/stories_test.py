@@ -2,6 +2,10 @@
 
 import json
 import math
+import os
+import shutil
+import subprocess
+import unittest
 
 import programs
 import tensors
@@ -46,6 +50,22 @@ class StoriesTest(programs.ProgramTest):
         whole = self.expected["greedy"]["text"]
         self.assertTrue(whole.startswith(text.strip()), text)
         self.assertGreater(len(text), 60)
+
+    @unittest.skipUnless(shutil.which("mpirun"), "needs mpirun")
+    def test_processesUnderMpirun(self):
+        """Four processes write what threads of one do."""
+        self.compile(self.folder, self.path("plan"), "--mesh", "pp=2,tp=2",
+                     "--max-seq", "256")
+        done = subprocess.run(
+            ["mpirun", "-n", "4", "--oversubscribe", "--allow-run-as-root",
+             os.path.join(programs.BIN, "tandem"), "-q", "generate",
+             self.path("plan"), "--prompt", "", "--tokens", "60",
+             "--ignore-eos", "--json", "--threads", "1"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            stdin=subprocess.DEVNULL, timeout=240)
+        self.assertEqual(done.returncode, 0, done.stderr.decode())
+        self.assertEqual(json.loads(done.stdout)["ids"],
+                         self.expected["greedy"]["ids"][:60])
 
     def passageLoss(self, model, passage, mesh):
         """The mean cross entropy of a passage's predictions."""
