@@ -27,8 +27,10 @@ void addCompile(Program &program) {
                       "Annotations in place of the mesh's preset");
   command->add_flag("--print-annotations", options->printAnnotations,
                     "Print the annotations that count, and stop");
-  command->add_option("--set", options->settings,
-                      "Override a setting of the model: key=value");
+  command
+      ->add_option("--set", options->settings,
+                   "Override a setting of the model: key=value")
+      ->allow_extra_args(false);
   command->add_option("--entry", options->entry,
                       "logits, next or generate (default)");
   command->add_option("--batch", options->batch, "Rows")->check(atLeast(1));

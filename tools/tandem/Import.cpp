@@ -32,8 +32,10 @@ void addImport(Program &program) {
       ->check(atLeast(1));
   command->add_option("--dtype", options->dtype, "Type of weights")
       ->check(CLI::IsMember({"f32", "bf16", "f16"}));
-  command->add_option("--set", options->settings,
-                      "Override a setting of the model: key=value");
+  command
+      ->add_option("--set", options->settings,
+                   "Override a setting of the model: key=value")
+      ->allow_extra_args(false);
   command->add_flag("--names", options->names,
                     "List the names that annotations may use");
   command->add_flag("--strict", options->strict,
