@@ -252,7 +252,16 @@ private:
                          std::to_string(number) + "-" + name.str() + ".mlir";
       std::error_code error;
       llvm::raw_fd_ostream stream(file, error);
+      if (error) {
+        logWarning("cannot write '" + file + "': " + error.message());
+        return;
+      }
       op->print(stream, mlir::OpPrintingFlags().enableDebugInfo());
+      stream.close();
+      if (stream.has_error()) {
+        logWarning("cannot write '" + file + "': " + stream.error().message());
+        stream.clear_error();
+      }
     }
     std::string after, directory;
     int number = 0;
