@@ -66,8 +66,9 @@ void addCompile(Program &program) {
       TANDEM_ASSIGN(options->memoryBytes, parseBytes(options->memory));
     }
     TANDEM_ASSIGN(std::shared_ptr<const Plan> plan, compileModel(*options));
-    std::unique_ptr<fb::PlanT> native(plan->table().UnPack());
-    TANDEM_TRY(Plan::save(*native, options->output));
+    TANDEM_ASSIGN(NewFile file, NewFile::create(options->output));
+    TANDEM_TRY(file.write(plan->bytes().data(), plan->bytes().size()));
+    TANDEM_TRY(file.commit());
     std::cout << inspectText(*plan) << "\n";
     return Status();
   });
