@@ -397,6 +397,8 @@ Status applySetting(const Architecture &family, const std::string &text,
   if (equals == std::string::npos || equals == 0)
     return Status::usage("--set " + text + ": expected KEY=VALUE");
   std::string name = text.substr(0, equals), value = text.substr(equals + 1);
+  if (name.compare(0, 7, "config.") == 0)
+    name.erase(0, 7);
   std::vector<std::string> known = knownSettings(family);
   bool isKnown = std::find(known.begin(), known.end(), name) != known.end() ||
                  name.compare(0, 5, "rope_") == 0;
