@@ -83,9 +83,8 @@ LogicalResult TandemDialect::verifyRegionArgAttribute(Operation *op,
                                                       unsigned,
                                                       unsigned index,
                                                       NamedAttribute attr) {
-  auto function = dyn_cast<FunctionOpInterface>(op);
-  if (!function)
-    return op->emitOpError() << "has arguments that are no function's";
+  // MLIR calls this for the arguments of functions only.
+  auto function = cast<FunctionOpInterface>(op);
   Type type = function.getArgumentTypes()[index];
   std::string what =
       ("argument " + Twine(index) + " '" + attr.getName().getValue() + "'")

@@ -150,7 +150,8 @@ private:
       });
     }
     add("argument" + place(p, i), [=](fb::PlanT &plan) {
-      programOf(plan, p).args[at(p, i).first_arg()] = 1u << 20;
+      fb::ProgramT &program = programOf(plan, p);
+      program.args[program.instructions[i].first_arg()] = 1u << 20;
     });
   }
 
