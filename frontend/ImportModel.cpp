@@ -206,7 +206,16 @@ Result<ImportedModel> importModel(const std::string &path,
                                   const ImportOptions &options,
                                   MLIRContext &context) {
   loadDialects(context);
-  TANDEM_ASSIGN(ModelFiles files, openModel(path, options.weights));
+  bool elsewhere = options.weights && !options.weightsPath.empty();
+  TANDEM_ASSIGN(ModelFiles files,
+                openModel(path, options.weights && !elsewhere));
+  if (elsewhere) {
+    TANDEM_ASSIGN(ModelFiles other, openModel(options.weightsPath));
+    if (other.tensors.empty())
+      return Status::refused("--weights: '" + options.weightsPath +
+                             "' holds no weights");
+    files.tensors = std::move(other.tensors);
+  }
   TANDEM_ASSIGN(const Architecture *family, findArchitecture(files));
   TANDEM_TRY(applySettings(*family, options.settings, files));
   TANDEM_ASSIGN(ModelConfig config, readModelConfig(*family, files));

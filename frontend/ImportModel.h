@@ -28,8 +28,9 @@ struct ImportOptions {
   EntryOptions entry; ///< `entry.dtype` is used only with `hasDType`.
   bool hasDType = false;
   std::vector<std::string> settings; ///< `key=value`, before anything is read.
-  bool strict = false; ///< A stored tensor that nothing uses is an error.
-  bool weights = true; ///< false: read the configuration only.
+  bool strict = false;     ///< A stored tensor that nothing uses is an error.
+  bool weights = true;     ///< false: read the configuration only.
+  std::string weightsPath; ///< Where the weights are, when elsewhere.
 };
 
 struct ImportedModel {

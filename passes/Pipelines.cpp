@@ -25,10 +25,6 @@ template <auto create> void add(OpPassManager &passes) {
   passes.addPass(create());
 }
 
-template <auto create> void addToFunctions(OpPassManager &passes) {
-  passes.addNestedPass<func::FuncOp>(create());
-}
-
 std::unique_ptr<Pass> canonicalizer() { return createCanonicalizerPass(); }
 std::unique_ptr<Pass> propagateShardings() {
   return createPropagateShardings();
@@ -44,7 +40,7 @@ const std::vector<CompileStep> &compileSteps() {
       {"propagate-shardings", add<propagateShardings>},
       {"insert-reshards", add<createInsertReshards>},
       {"partition-module", add<createPartition>},
-      {"combine-collectives", addToFunctions<createCombineCollectives>},
+      {"combine-collectives", add<createCombineCollectives>},
       {"verify-local", verifyPhase<2>},
       {"split-stages", add<createSplitStages>},
       {"verify-staged", verifyPhase<3>},

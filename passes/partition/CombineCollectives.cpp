@@ -26,10 +26,14 @@ DictionaryAttr identity(Operation *op) {
 struct CombineCollectivesPass
     : impl::CombineCollectivesBase<CombineCollectivesPass> {
   void runOnOperation() override {
-    if (getOperation().isExternal())
-      return;
-    for (Operation &op : llvm::make_early_inc_range(
-             getOperation().getBody().front().without_terminator())) {
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (!function.isExternal())
+        combine(function.getBody().front());
+  }
+
+  void combine(Block &body) {
+    for (Operation &op :
+         llvm::make_early_inc_range(body.without_terminator())) {
       // Both may erase the operation.
       if (auto sum = dyn_cast<SumOp>(op))
         reduceOnce(sum);

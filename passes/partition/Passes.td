@@ -61,7 +61,7 @@ def Partition : Pass<"tandem-partition-module", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tandem::TandemDialect"];
 }
 
-def CombineCollectives : Pass<"tandem-combine-collectives", "::mlir::func::FuncOp"> {
+def CombineCollectives : Pass<"tandem-combine-collectives", "::mlir::ModuleOp"> {
   let summary = "one collective where several do the same";
   let description = [{
     Precondition: phase 2.

@@ -40,8 +40,10 @@ def SplitStages : Pass<"tandem-split-stages", "::mlir::ModuleOp"> {
     Transformation: each function becomes one for each `pp` coordinate, with
     the operations of its stage. A value that another stage needs is sent
     right behind its definition and received at that stage's start, in the
-    order of the senders' stages and of their definitions, so that a cycle
-    cannot arise. Operations that depend on constants and entry inputs alone
+    order of the senders' stages and of their definitions. A value that an
+    earlier stage needs is an error: values go forward only, so that no cycle
+    can arise.
+    Operations that depend on constants and entry inputs alone
     are cloned. A result marked `tandem.everywhere` is broadcast over `pp`.
 
     Postcondition: phase 3; functions carry `tandem.entry` and `tandem.pp`.

@@ -25,7 +25,8 @@ public:
   LogicalResult run() {
     if (failed(findStages()))
       return failure();
-    findCrossings();
+    if (failed(findCrossings()))
+      return failure();
     for (int64_t stage = 0; stage < stages; ++stage)
       if (failed(build(stage)))
         return failure();
@@ -66,20 +67,31 @@ private:
   }
 
   /// Which stages need which value of another, in order of definition.
-  void findCrossings() {
+  LogicalResult findCrossings() {
     for (Operation &op : body.without_terminator()) {
       auto it = stageOf.find(&op);
-      if (it != stageOf.end())
-        need(op.getOperands(), it->second);
+      if (it != stageOf.end() &&
+          failed(need(&op, op.getOperands(), it->second)))
+        return failure();
     }
-    for (auto [i, value] : llvm::enumerate(body.getTerminator()->getOperands()))
-      need(value, resultStage(i));
+    Operation *terminator = body.getTerminator();
+    for (auto [i, value] : llvm::enumerate(terminator->getOperands()))
+      if (failed(need(terminator, value, resultStage(i))))
+        return failure();
+    return success();
   }
 
-  void need(ValueRange values, int64_t stage) {
-    for (Value value : values)
-      if (definedOn(value) >= 0 && definedOn(value) != stage)
+  LogicalResult need(Operation *op, ValueRange values, int64_t stage) {
+    for (Value value : values) {
+      int64_t source = definedOn(value);
+      if (source > stage)
+        return op->emitOpError()
+               << "on stage " << stage << " needs a value of stage " << source
+               << ", expected one of an earlier stage";
+      if (source >= 0 && source != stage)
         crossings[value].insert(stage);
+    }
+    return success();
   }
 
   /// Results live where they are computed; a state that nothing changes and a

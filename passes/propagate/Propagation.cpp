@@ -202,14 +202,16 @@ bool PropagationGraph::visit(OpState &op, bool aggressive) {
   // others' lists lead to, else their common lead.
   FactorAxes agreed(count);
   for (size_t f = 0; f < count; ++f) {
+    bool disagree = false;
     for (const FactorAxes &projection : projections) {
       const AxisList &axes = projection[f];
       if (axes.empty())
         continue;
-      if (isPrefix(agreed[f], axes))
-        agreed[f] = axes;
-      else if (!isPrefix(axes, agreed[f]))
+      disagree |= !isPrefix(agreed[f], axes) && !isPrefix(axes, agreed[f]);
+      if (disagree)
         agreed[f] = commonPrefix(agreed[f], axes);
+      else if (isPrefix(agreed[f], axes))
+        agreed[f] = axes;
     }
   }
   FactorAxes wanted(count);

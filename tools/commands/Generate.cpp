@@ -164,7 +164,12 @@ Status generate(const Options &options, Session &session) {
 
 /// Room for the prompt and the new tokens, when a model is compiled for it.
 Status chooseMaxSeq(Options &options) {
-  if (options.request.maxSeq > 0 || PlanMaker::isPlan(options.request.path))
+  if (PlanMaker::isPlan(options.request.path))
+    return options.request.maxSeq == 0
+               ? Status()
+               : Status::usage("--max-seq is for models; the plan '" +
+                               options.request.path + "' has its own");
+  if (options.request.maxSeq > 0)
     return Status();
   int64_t prompt = 1;
   if (!options.promptIds.empty()) {

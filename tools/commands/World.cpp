@@ -78,6 +78,11 @@ Status runMpi(Program &program, const PlanRequest &request,
   MpiOptions mpi;
   mpi.deadlineSeconds = options.deadlineSeconds;
   TANDEM_ASSIGN(MpiWorld world, openMpi(mpi));
+  if (world.size() == 1) {
+    // One process drives all ranks.
+    TANDEM_TRY(world.finish());
+    return runLocal(program, request, options, lead);
+  }
   std::string message;
   Status planned;
   if (world.rank() == 0)

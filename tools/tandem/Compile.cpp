@@ -42,6 +42,9 @@ void addCompile(Program &program) {
       ->add_option("--dtype", options->dtype,
                    "Stored type of weights at run time")
       ->check(CLI::IsMember({"f32", "bf16", "f16"}));
+  command->add_option("--weights", options->weights,
+                      "Directory or file of the weights, when they are not "
+                      "where the model is");
   command->add_option("--dump-after", options->dumpAfter,
                       "Write the module behind a pass, or behind all");
   command->add_option("--dump-dir", options->dumpDir,
@@ -58,7 +61,8 @@ void addCompile(Program &program) {
     if (options->printAnnotations) {
       TANDEM_ASSIGN(std::string text, annotationsOf(*options));
       std::cout << text;
-      return Status();
+      if (options->output.empty())
+        return Status();
     }
     if (options->output.empty())
       return Status::usage("compile: -o PLAN is missing");
@@ -69,7 +73,8 @@ void addCompile(Program &program) {
     TANDEM_ASSIGN(NewFile file, NewFile::create(options->output));
     TANDEM_TRY(file.write(plan->bytes().data(), plan->bytes().size()));
     TANDEM_TRY(file.commit());
-    std::cout << inspectText(*plan) << "\n";
+    if (!options->printAnnotations)
+      std::cout << inspectText(*plan) << "\n";
     return Status();
   });
 }

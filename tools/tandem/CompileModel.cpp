@@ -21,6 +21,8 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/SourceMgr.h"
 
+#include <set>
+
 namespace tandem {
 namespace {
 
@@ -91,7 +93,9 @@ public:
 
   Status annotate() {
     TANDEM_ASSIGN(std::vector<Annotation> lines, annotations());
-    return applyAnnotations(*module, lines);
+    TANDEM_TRY(applyAnnotations(*module, lines));
+    warnOfIdleAxes();
+    return Status();
   }
 
   Status runPasses() {
@@ -119,6 +123,20 @@ public:
   Mesh mesh;
 
 private:
+  /// An axis that no annotation uses multiplies the work silently otherwise.
+  void warnOfIdleAxes() {
+    std::set<std::string> used;
+    module->walk([&](mlir::Operation *op) {
+      op->getAttrDictionary().walk(
+          [&](AxisRefAttr axis) { used.insert(axis.getName().str()); });
+    });
+    for (const Axis &axis : mesh.axes())
+      if (axis.name != kStageAxis && axis.size > 1 && !used.count(axis.name))
+        logWarning("axis '" + axis.name + "' splits nothing: its " +
+                   std::to_string(axis.size) +
+                   " ranks compute the same; annotate a tensor with it");
+  }
+
   Status parse() {
     std::string error;
     std::unique_ptr<llvm::MemoryBuffer> file =
@@ -194,6 +212,7 @@ private:
     }
     import.settings = options.settings;
     import.strict = options.strict;
+    import.weightsPath = options.weights;
     TANDEM_ASSIGN(ImportedModel model,
                   importModel(options.path, import, context));
     for (const std::string &warning : model.warnings)
@@ -221,16 +240,17 @@ private:
     std::string directory = options.dumpDir.empty() ? "." : options.dumpDir;
     if (llvm::sys::fs::create_directories(directory))
       return Status::refused("cannot make the folder '" + directory + "'");
-    if (options.dumpAfter != "all" &&
-        llvm::none_of(compileSteps(), [&](const CompileStep &step) {
-          return step.name == options.dumpAfter;
-        })) {
-      std::string names;
-      for (const CompileStep &step : compileSteps())
-        names += (names.empty() ? "" : ", ") + step.name;
+    std::string names;
+    bool known = options.dumpAfter == "all";
+    for (const CompileStep &step : compileSteps()) {
+      if (llvm::StringRef(step.name).starts_with("verify-"))
+        continue; // Changes nothing.
+      names += (names.empty() ? "" : ", ") + step.name;
+      known |= step.name == options.dumpAfter;
+    }
+    if (!known)
       return Status::usage("--dump-after " + options.dumpAfter +
                            " is no step; expected all or one of: " + names);
-    }
     passes.addInstrumentation(
         std::make_unique<Dumper>(options.dumpAfter, directory));
     context.disableMultithreading();
@@ -243,7 +263,8 @@ private:
     void runAfterPass(mlir::Pass *pass, mlir::Operation *op) override {
       llvm::StringRef name = pass->getArgument();
       name.consume_front("tandem-");
-      if (!mlir::isa<mlir::ModuleOp>(op) || name.empty())
+      if (!mlir::isa<mlir::ModuleOp>(op) || name.empty() ||
+          name == "verify-phase")
         return;
       ++number;
       if (after != "all" && name != after)

@@ -10,6 +10,7 @@ namespace tandem {
 struct CompileOptions {
   std::string path;     ///< A model, or a module's .mlir file.
   std::string mesh;     ///< Empty: one rank, or what the module declares.
+  std::string weights;  ///< Where the weights are, when elsewhere.
   std::string annotate; ///< An annotation file; empty: the mesh's preset.
   std::vector<std::string> settings; ///< config.key=value
   std::string entry;                 ///< Empty: generate.

@@ -1,4 +1,4 @@
-// RUN: tandem-opt %s --pass-pipeline="builtin.module(func.func(tandem-combine-collectives))" -split-input-file | FileCheck %s
+// RUN: tandem-opt %s --tandem-combine-collectives -split-input-file | FileCheck %s
 
 !piece = tensor<2x8xf32, #tandem.local<[4, 8], @mesh, [{"tp"}, {}]>>
 !whole = tensor<4x8xf32, #tandem.local<[4, 8], @mesh, [{}, {}]>>
