@@ -169,20 +169,47 @@ private:
       to->setAttr(TandemDialect::kLayer, layer);
   }
 
+  /// A splat is filled, other values travel as the launch's numbers.
   LogicalResult fill(ConstantOp op) {
+    constexpr int64_t kMostNumbers = 65535; // of one instruction
     auto value = dyn_cast<DenseElementsAttr>(op.getValue());
-    if (!value || !value.isSplat())
-      return op.emitOpError("a constant of different values has no kernel; "
-                            "expected a splat");
-    double number =
-        isa<FloatType>(value.getElementType())
-            ? value.getSplatValue<APFloat>().convertToDouble()
-            : static_cast<double>(value.getSplatValue<APInt>().getSExtValue());
+    if (!value || (!value.isSplat() && value.getNumElements() > kMostNumbers))
+      return op.emitOpError() << "has " << op.getValue().getNumElements()
+                              << " different values, expected a splat or at "
+                                 "most "
+                              << kMostNumbers << "; make it a parameter";
+    std::vector<int64_t> numbers;
+    if (value.isSplat()) {
+      numbers.push_back(firstNumber(value));
+    } else if (isa<FloatType>(value.getElementType())) {
+      for (const APFloat &number : value.getValues<APFloat>())
+        numbers.push_back(doubleBits(number));
+    } else {
+      for (const APInt &number : value.getValues<APInt>())
+        numbers.push_back(doubleBits(number));
+    }
     Value buffer = alloc(op.getLoc(), op.getType(), op);
-    createLaunch(op, "fill", {}, buffer, {numberBits(number)},
+    createLaunch(op, value.isSplat() ? "fill" : "constant", {}, buffer, numbers,
                  cast<ShardingRuleOpInterface>(*op).getShardingRule(), -1);
     hold(op, buffer);
     return success();
+  }
+
+  static int64_t doubleBits(APFloat number) {
+    bool loses;
+    number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &loses);
+    return numberBits(number.convertToDouble());
+  }
+  static int64_t doubleBits(const APInt &number) {
+    // An i1 is 0 or 1, not -1.
+    return numberBits(number.getBitWidth() == 1
+                          ? static_cast<double>(number.getZExtValue())
+                          : static_cast<double>(number.getSExtValue()));
+  }
+  static int64_t firstNumber(DenseElementsAttr value) {
+    if (isa<FloatType>(value.getElementType()))
+      return doubleBits(value.getSplatValue<APFloat>());
+    return doubleBits(value.getSplatValue<APInt>());
   }
 
   LaunchOp createLaunch(Operation *op, StringRef kernel, ValueRange inputs,

@@ -1,7 +1,10 @@
-//===- Fill.h - fill, iota, mask_padding ------------------------*- C++ -*-===//
+//===- Fill.h - fill, constant, iota, mask_padding --------------*- C++ -*-===//
 //
 // fill          () -> out        numbers [value]
 //               Every valid lane = value.
+// constant      () -> out        numbers [one value for each element of the
+//                                global tensor, row-major]
+//               Every valid lane = the value of its global index.
 // iota          () -> out        numbers [dim, start, step]
 //               out[..., i, ...] = start + step * (begin + i) along `dim`.
 // mask_padding  in -> out        numbers [value]
@@ -20,6 +23,7 @@
 namespace tandem {
 
 const Kernel &fillKernel();
+const Kernel &constantKernel();
 const Kernel &iotaKernel();
 const Kernel &maskPaddingKernel();
 

@@ -2,6 +2,9 @@
 #include "runtime/kernels/Fill.h"
 #include "runtime/kernels/Tiles.h"
 
+#include <algorithm>
+#include <optional>
+
 namespace tandem {
 namespace {
 
@@ -25,6 +28,56 @@ public:
       fill.run(threads);
       return Status();
     });
+  }
+};
+
+class ConstantKernel final : public Kernel {
+public:
+  std::string_view name() const override { return "constant"; }
+
+  Status check(const KernelCall &call) const override {
+    Contract contract(*this, call);
+    contract.inputs(0).outputs(1);
+    if (!contract.ok())
+      return contract.status();
+    int64_t elements = 1;
+    for (const TensorDim &dim : call.outputs[0].dims)
+      elements *= dim.global;
+    contract.require(static_cast<int64_t>(call.numbers.size()) == elements,
+                     "has " + std::to_string(call.numbers.size()) +
+                         " numbers, expected " + std::to_string(elements));
+    return contract.status();
+  }
+
+  std::unique_ptr<Launch> prepare(const KernelCall &call,
+                                  ThreadPool &) const override {
+    const TensorArg &out = call.outputs[0];
+    std::vector<std::byte> lanes(storageBytes(out.dtype, out.elements()));
+    for (int64_t lane = 0; lane < out.elements(); ++lane)
+      if (std::optional<int64_t> place = globalPlace(out, lane))
+        storeOne(lanes.data(), out.dtype, lane,
+                 numberToDouble(call.numbers[*place]));
+    return makeLaunch([lanes = std::move(lanes), data = out.data] {
+      std::copy(lanes.begin(), lanes.end(), data);
+      return Status();
+    });
+  }
+
+private:
+  /// The global row-major place of a lane, nothing where it is padding.
+  static std::optional<int64_t> globalPlace(const TensorArg &arg,
+                                            int64_t lane) {
+    int64_t place = 0, stride = 1;
+    for (size_t d = arg.dims.size(); d-- > 0;) {
+      const TensorDim &dim = arg.dims[d];
+      int64_t index = lane % dim.capacity;
+      if (index >= dim.valid)
+        return std::nullopt;
+      place += (dim.begin + index) * stride;
+      stride *= dim.global;
+      lane /= dim.capacity;
+    }
+    return place;
   }
 };
 
@@ -135,6 +188,10 @@ BoxFill::BoxFill(const TensorArg &out, double value)
 
 const Kernel &fillKernel() {
   static const FillKernel kernel;
+  return kernel;
+}
+const Kernel &constantKernel() {
+  static const ConstantKernel kernel;
   return kernel;
 }
 const Kernel &iotaKernel() {

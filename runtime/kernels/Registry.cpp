@@ -16,14 +16,15 @@ namespace tandem {
 std::vector<const Kernel *> allKernels() {
   // In name order. A table rather than registration by static objects, which
   // a linker drops from a static library.
-  return {&attentionKernel(), &concatKernel(),      &cumulativeSumKernel(),
-          &einsumKernel(),    &embeddingKernel(),   &fillKernel(),
-          &gatherKernel(),    &iotaKernel(),        &layerNormKernel(),
-          &mapKernel(),       &maskPaddingKernel(), &padKernel(),
-          &reduceKernel(),    &reshapeKernel(),     &rmsNormKernel(),
-          &ropeKernel(),      &sampleKernel(),      &scatterAddKernel(),
-          &sliceKernel(),     &softmaxKernel(),     &takeOwnKernel(),
-          &topKKernel(),      &transposeKernel(),   &updateSliceKernel()};
+  return {&attentionKernel(),  &concatKernel(),    &cumulativeSumKernel(),
+          &einsumKernel(),     &embeddingKernel(), &fillKernel(),
+          &constantKernel(),   &gatherKernel(),    &iotaKernel(),
+          &layerNormKernel(),  &mapKernel(),       &maskPaddingKernel(),
+          &padKernel(),        &reduceKernel(),    &reshapeKernel(),
+          &rmsNormKernel(),    &ropeKernel(),      &sampleKernel(),
+          &scatterAddKernel(), &sliceKernel(),     &softmaxKernel(),
+          &takeOwnKernel(),    &topKKernel(),      &transposeKernel(),
+          &updateSliceKernel()};
 }
 
 const Kernel *findKernel(std::string_view name) {
