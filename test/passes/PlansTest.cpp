@@ -111,15 +111,6 @@ void expectClose(const NamedTensors &expected, const HostTensors &got) {
   }
 }
 
-/// All but those with a constant of different values, which has no kernel.
-std::vector<Sample> runnable() {
-  std::vector<Sample> result;
-  for (const Sample &sample : samples())
-    if (!StringRef(sample.text).contains("dense<["))
-      result.push_back(sample);
-  return result;
-}
-
 class Plans : public testing::TestWithParam<Sample> {};
 
 TEST_P(Plans, RunAsOneRankDoes) {
@@ -149,7 +140,7 @@ TEST_P(Plans, RunAsOneRankDoes) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Samples, Plans, testing::ValuesIn(runnable()),
+INSTANTIATE_TEST_SUITE_P(Samples, Plans, testing::ValuesIn(samples()),
                          [](const auto &info) { return info.param.name; });
 
 } // namespace
