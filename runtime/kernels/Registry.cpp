@@ -16,14 +16,14 @@ namespace tandem {
 std::vector<const Kernel *> allKernels() {
   // In name order. A table rather than registration by static objects, which
   // a linker drops from a static library.
-  return {&attentionKernel(),  &concatKernel(),    &cumulativeSumKernel(),
-          &einsumKernel(),     &embeddingKernel(), &fillKernel(),
-          &constantKernel(),   &gatherKernel(),    &iotaKernel(),
-          &layerNormKernel(),  &mapKernel(),       &maskPaddingKernel(),
-          &padKernel(),        &reduceKernel(),    &reshapeKernel(),
-          &rmsNormKernel(),    &ropeKernel(),      &sampleKernel(),
-          &scatterAddKernel(), &sliceKernel(),     &softmaxKernel(),
-          &takeOwnKernel(),    &topKKernel(),      &transposeKernel(),
+  return {&attentionKernel(),     &concatKernel(), &constantKernel(),
+          &cumulativeSumKernel(), &einsumKernel(), &embeddingKernel(),
+          &fillKernel(),          &gatherKernel(), &iotaKernel(),
+          &layerNormKernel(),     &mapKernel(),    &maskPaddingKernel(),
+          &padKernel(),           &reduceKernel(), &reshapeKernel(),
+          &rmsNormKernel(),       &ropeKernel(),   &sampleKernel(),
+          &scatterAddKernel(),    &sliceKernel(),  &softmaxKernel(),
+          &takeOwnKernel(),       &topKKernel(),   &transposeKernel(),
           &updateSliceKernel()};
 }
 

@@ -189,6 +189,21 @@ TEST(Fill, FillIotaMaskPadding) {
       0);
 }
 
+TEST(Fill, ConstantGivesEachRankItsValues) {
+  // Rows 2 and 3 of 4, columns 0 to 2 of 3; element (i, j) is 10 i + j.
+  std::vector<int64_t> numbers;
+  for (int64_t i = 0; i < 4; ++i)
+    for (int64_t j = 0; j < 3; ++j)
+      numbers.push_back(bitsOf(10.0 * i + j));
+  TestTensor y(DType::F32, {extent(2, 1, 2, 4), extent(3, 2)});
+  TestCall constant{"constant", {}, {&y}, numbers, ""};
+  ASSERT_TRUE(constant.run().ok());
+  expectLanes(y, [](const Index &i) { return 10.0 * (2 + i[0]) + i[1]; }, 0);
+
+  constant.numbers.pop_back();
+  EXPECT_FALSE(constant.run().ok());
+}
+
 TEST(Embedding, OwnedRowsOnly) {
   for (DType type : {DType::F32, DType::BF16, DType::F64}) {
     TestTensor table(type, {extent(5, 1, 10, 22), extent(7, 2)});
