@@ -1,6 +1,6 @@
 #include "passes/emit/EmitPlan.h"
 
-#include "ir/Dialect.h"
+#include "ir/Buffers.h"
 #include "runtime/mesh/Collectives.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -259,12 +259,6 @@ private:
     program->values.push_back(
         fb::Value(builder.type(type), index, offset, bytes, region));
     return static_cast<uint32_t>(program->values.size() - 1);
-  }
-
-  static Value rootOf(Value buffer) {
-    while (auto rename = buffer.getDefiningOp<RenameOp>())
-      buffer = rename.getInput();
-    return buffer;
   }
 
   /// What a read of `buffer` finds: the value last written to its memory, or

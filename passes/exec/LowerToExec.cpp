@@ -1,3 +1,5 @@
+#include "ir/Buffers.h"
+#include "ir/Layers.h"
 #include "passes/exec/Passes.h"
 #include "runtime/mesh/Collectives.h"
 
@@ -95,12 +97,6 @@ private:
     return launch(op);
   }
 
-  static Value rootOf(Value buffer) {
-    while (auto rename = buffer.getDefiningOp<RenameOp>())
-      buffer = rename.getInput();
-    return buffer;
-  }
-
   void hold(Value tensor, Value buffer) {
     buffers[tensor] = buffer;
     holders[rootOf(buffer)].push_back(tensor);
@@ -162,11 +158,6 @@ private:
     auto op = AllocOp::create(builder, loc, bufferOf(tensor), IntegerAttr());
     copyLayer(source, op);
     return op;
-  }
-
-  static void copyLayer(Operation *from, Operation *to) {
-    if (Attribute layer = from->getAttr(TandemDialect::kLayer))
-      to->setAttr(TandemDialect::kLayer, layer);
   }
 
   /// A splat is filled, other values travel as the launch's numbers.

@@ -1,3 +1,4 @@
+#include "ir/Buffers.h"
 #include "passes/exec/Passes.h"
 #include "passes/strategy/ArenaPlacement.h"
 
@@ -13,13 +14,6 @@ int64_t bytesOf(Value buffer) {
   auto tensor = cast<BufferType>(buffer.getType()).getTensor();
   return storageBytes(dtypeOf(tensor.getElementType()),
                       tensor.getNumElements());
-}
-
-/// The value whose memory `buffer` is.
-Value rootOf(Value buffer) {
-  while (auto rename = buffer.getDefiningOp<RenameOp>())
-    buffer = rename.getInput();
-  return buffer;
 }
 
 class Placement {

@@ -1,3 +1,4 @@
+#include "ir/Layers.h"
 #include "passes/partition/Layout.h"
 #include "passes/partition/Passes.h"
 #include "passes/propagate/Propagation.h"
@@ -358,12 +359,12 @@ private:
                                 builder.getStringAttr(cause));
     if (Operation *owner =
             value.getDefiningOp() ? value.getDefiningOp() : source)
-      copyLayer(owner, op);
+      copyLayerAndStage(owner, op);
     if (source && !op->hasAttr(TandemDialect::kLayer))
-      copyLayer(source, op);
+      copyLayerAndStage(source, op);
     if (!op->hasAttr(TandemDialect::kLayer))
       if (Operation *first = firstWithLayer(value))
-        copyLayer(first, op);
+        copyLayerAndStage(first, op);
     actual[op] = wanted[op] = to;
     return known = op;
   }
@@ -381,12 +382,6 @@ private:
         first = &op;
     }
     return first;
-  }
-
-  static void copyLayer(Operation *from, Operation *to) {
-    for (StringRef name : {TandemDialect::kLayer, TandemDialect::kStage})
-      if (Attribute attr = from->getAttr(name))
-        to->setAttr(name, attr);
   }
 
   //===--------------------------------------------------------------------===//
@@ -426,7 +421,7 @@ private:
         auto inner = SumOp::create(builder, op->getLoc(), group);
         inner->setAttr(TandemDialect::kShardings,
                        builder.getArrayAttr({attrOf(target)}));
-        copyLayer(op, inner);
+        copyLayerAndStage(op, inner);
         term = inner;
         source = inner;
         ShardingRule innerRule =
@@ -474,7 +469,7 @@ private:
       builder.setInsertionPoint(op);
       SmallVector<Operation *> parts = selection.expand(builder, pieces);
       for (Operation *part : parts)
-        copyLayer(op, part);
+        copyLayerAndStage(op, part);
       // Candidates lie as the operand's dimension does.
       SmallVector<Attribute> candidates, finals;
       for (auto [result, mapping] :

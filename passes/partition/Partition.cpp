@@ -1,3 +1,4 @@
+#include "ir/Layers.h"
 #include "passes/partition/Layout.h"
 #include "passes/partition/Passes.h"
 
@@ -112,9 +113,7 @@ private:
     Value value = op.getInput();
     for (const ReshardStep &step : path->steps) {
       value = collective(builder, op, value, step);
-      for (StringRef name : {TandemDialect::kLayer, TandemDialect::kStage})
-        if (Attribute attr = op->getAttr(name))
-          value.getDefiningOp()->setAttr(name, attr);
+      copyLayerAndStage(op, value.getDefiningOp());
     }
     op.getResult().replaceAllUsesWith(value);
     op.erase();

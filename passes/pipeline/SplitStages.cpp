@@ -1,3 +1,4 @@
+#include "ir/Layers.h"
 #include "passes/pipeline/Passes.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -188,11 +189,6 @@ private:
                              builder.getI64IntegerAttr(to));
           copyLayer(op, send);
         }
-  }
-
-  static void copyLayer(Operation *from, Operation *to) {
-    if (Attribute layer = from->getAttr(TandemDialect::kLayer))
-      to->setAttr(TandemDialect::kLayer, layer);
   }
 
   /// Makes operands exist in the stage's function: arguments are added, what
