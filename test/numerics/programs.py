@@ -70,6 +70,14 @@ class ProgramTest(unittest.TestCase):
         )
 
 
+def allMeshes():
+    """Every mesh of up to 5 tensor ranks and 3 stages on at most 8 ranks."""
+    for pp in range(1, 4):
+        for tp in range(1, 6):
+            if pp * tp <= 8:
+                yield "pp=%d,tp=%d" % (pp, tp)
+
+
 def main():
     """Runs a program's tests; `--all` is for the tests to look at."""
     arguments = [a for a in sys.argv if a != "--all"]

@@ -10,7 +10,12 @@ import unittest
 import programs
 import tensors
 
+# The model has five layers and four KV heads.
 MESHES = ["", "tp=2", "tp=3", "tp=4", "pp=2", "pp=5", "pp=2,tp=2"]
+
+
+def meshes(short):
+    return list(programs.allMeshes()) if programs.everything() else short
 
 
 class StoriesTest(programs.ProgramTest):
@@ -30,17 +35,17 @@ class StoriesTest(programs.ProgramTest):
             self.assertEqual(got["prompt_ids"], [self.expected["bos"]])
 
     def test_safetensorsOnEveryMesh(self):
-        for mesh in MESHES:
+        for mesh in meshes(MESHES):
             self.check(self.folder, self.expected["greedy"], mesh)
 
     def test_ggufOfFloats(self):
         model = programs.asset("stories260k", "stories260k-f32.gguf")
-        for mesh in MESHES if programs.everything() else ["tp=2"]:
+        for mesh in meshes(["tp=2"]):
             self.check(model, self.expected["greedy"], mesh)
 
     def test_ggufOfQ8(self):
         model = programs.asset("stories260k", "stories260k-q8_0.gguf")
-        for mesh in MESHES if programs.everything() else ["tp=4"]:
+        for mesh in meshes(["tp=4"]):
             self.check(model, self.expected["q8_0"]["greedy"], mesh)
 
     def test_textWithoutTheOption(self):
