@@ -1,6 +1,7 @@
 #include "passes/Pipelines.h"
 
 #include "passes/exec/Passes.h"
+#include "passes/import/Passes.h"
 #include "passes/partition/Passes.h"
 #include "passes/pipeline/Passes.h"
 #include "passes/propagate/Passes.h"
@@ -107,6 +108,7 @@ std::string addCompileSteps(OpPassManager &passes, const std::string &from,
 }
 
 void registerPassesAndPipelines() {
+  registerTandemImportPasses();
   registerTandemPropagatePasses();
   registerTandemPartitionPasses();
   registerTandemPipelinePasses();

@@ -28,6 +28,7 @@ COMPILER = {
     "ir/reference": ["ir"],
     "frontend": ["ir", "runtime/files"],
     "passes/strategy": ["runtime/mesh", "runtime/plan"],
+    "passes/import": ["ir"],
     "passes/propagate": ["ir", "passes/strategy"],
     # Rounds of propagation ask for the same layouts that partition makes.
     "passes/partition": ["ir", "passes/strategy", "passes/propagate"],

@@ -25,7 +25,10 @@ class Tree:
             )
             for name in sorted(names):
                 path = os.path.join(folder, name)
-                if os.path.islink(path) or name.endswith((".tmp", ".gguf")):
+                # In a worktree .git is a file.
+                if os.path.islink(path) or name == ".git":
+                    continue
+                if name.endswith((".tmp", ".gguf")):
                     continue
                 try:
                     with open(path, encoding="utf-8") as file:

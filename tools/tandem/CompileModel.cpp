@@ -9,64 +9,16 @@
 #include "runtime/plan/Inspect.h"
 #include "runtime/plan/Verify.h"
 
-#include "mlir/AsmParser/AsmParser.h"
-#include "mlir/AsmParser/AsmParserState.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/Diagnostics.h"
-#include "mlir/IR/Verifier.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Support/FileUtilities.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/SourceMgr.h"
 
 #include <set>
 
 namespace tandem {
 namespace {
-
-bool isModule(const std::string &path) {
-  return llvm::StringRef(path).ends_with(".mlir");
-}
-
-/// Errors of MLIR as one message; remarks only when asked for.
-class DiagnosticText {
-public:
-  explicit DiagnosticText(mlir::MLIRContext &context)
-      : handler(&context, [this](mlir::Diagnostic &diagnostic) {
-          take(diagnostic);
-          return mlir::success();
-        }) {}
-
-  Status failure(const std::string &what) const {
-    return Status::refused(text.empty() ? what : text);
-  }
-
-private:
-  void take(mlir::Diagnostic &diagnostic) {
-    std::string message = locationText(diagnostic.getLocation());
-    message += (message.empty() ? "" : ": ") + diagnostic.str();
-    for (mlir::Diagnostic &note : diagnostic.getNotes())
-      message +=
-          "\n  note: " + locationText(note.getLocation()) + ": " + note.str();
-    switch (diagnostic.getSeverity()) {
-    case mlir::DiagnosticSeverity::Error:
-      text += (text.empty() ? "" : "\n") + message;
-      return;
-    case mlir::DiagnosticSeverity::Warning:
-      logWarning(message);
-      return;
-    case mlir::DiagnosticSeverity::Note:
-    case mlir::DiagnosticSeverity::Remark:
-      log(LogLevel::Debug, message);
-      return;
-    }
-  }
-
-  std::string text;
-  mlir::ScopedDiagnosticHandler handler;
-};
 
 /// A module on its way to a plan.
 class Compilation {
@@ -77,9 +29,8 @@ public:
   }
 
   Status readModule() {
-    TANDEM_TRY(isModule(options.path) ? parse() : import());
-    TANDEM_TRY(chooseMesh());
-    return Status();
+    TANDEM_ASSIGN(module, readModel(options, context, diagnostics));
+    return chooseMesh();
   }
 
   Result<std::vector<Annotation>> annotations() {
@@ -135,90 +86,6 @@ private:
         logWarning("axis '" + axis.name + "' splits nothing: its " +
                    std::to_string(axis.size) +
                    " ranks compute the same; annotate a tensor with it");
-  }
-
-  Status parse() {
-    std::string error;
-    std::unique_ptr<llvm::MemoryBuffer> file =
-        mlir::openInputFile(options.path, &error);
-    if (!file)
-      return Status::refused(error);
-    llvm::SourceMgr sources;
-    sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
-    module = mlir::ModuleOp::create(mlir::UnknownLoc::get(&context));
-    mlir::ParserConfig config(&context);
-    mlir::AsmParserState names;
-    if (mlir::failed(mlir::parseAsmSourceFile(sources, module->getBody(),
-                                              config, &names)))
-      return diagnostics.failure("cannot read '" + options.path + "'");
-    // A file may hold a module or what would stand in one.
-    if (llvm::hasSingleElement(*module->getBody()))
-      if (auto inner =
-              mlir::dyn_cast<mlir::ModuleOp>(module->getBody()->front())) {
-        inner->remove();
-        module = inner;
-      }
-    if (mlir::failed(mlir::verify(*module)))
-      return diagnostics.failure("'" + options.path + "' is not valid");
-    for (auto function : module->getOps<mlir::func::FuncOp>())
-      namePorts(function, names);
-    return Status();
-  }
-
-  /// Arguments that nothing else names are inputs, called as the text calls
-  /// them; results are outputs `result0`, `result1`, ...
-  void namePorts(mlir::func::FuncOp function,
-                 const mlir::AsmParserState &names) {
-    mlir::Builder builder(&context);
-    const mlir::AsmParserState::BlockDefinition *block =
-        function.isExternal() ? nullptr : names.getBlockDef(&function.front());
-    for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-      bool named = llvm::any_of(
-          std::initializer_list<llvm::StringRef>{TandemDialect::kInput,
-                                                 TandemDialect::kParameter,
-                                                 TandemDialect::kState},
-          [&](llvm::StringRef attr) {
-            return static_cast<bool>(function.getArgAttr(i, attr));
-          });
-      if (named)
-        continue;
-      std::string name = "input" + std::to_string(i);
-      if (block && i < block->arguments.size()) {
-        llvm::SMRange range = block->arguments[i].loc;
-        const char *begin = range.Start.getPointer() + 1; // behind the `%`
-        name = std::string(begin, range.End.getPointer());
-      }
-      function.setArgAttr(i, TandemDialect::kInput,
-                          builder.getStringAttr(name));
-    }
-    for (unsigned i = 0; i < function.getNumResults(); ++i)
-      if (!function.getResultAttr(i, TandemDialect::kOutput) &&
-          !function.getResultAttr(i, TandemDialect::kState))
-        function.setResultAttr(
-            i, TandemDialect::kOutput,
-            builder.getStringAttr("result" + std::to_string(i)));
-  }
-
-  Status import() {
-    ImportOptions import;
-    TANDEM_ASSIGN(
-        import.entry.entry,
-        parseEntry(options.entry.empty() ? "generate" : options.entry));
-    import.entry.batch = options.batch;
-    import.entry.maxSeq = options.maxSeq;
-    if (!options.dtype.empty()) {
-      import.entry.dtype = *parseDType(options.dtype);
-      import.hasDType = true;
-    }
-    import.settings = options.settings;
-    import.strict = options.strict;
-    import.weightsPath = options.weights;
-    TANDEM_ASSIGN(ImportedModel model,
-                  importModel(options.path, import, context));
-    for (const std::string &warning : model.warnings)
-      logWarning(warning);
-    module = std::move(model.module);
-    return Status();
   }
 
   Status chooseMesh() {

@@ -3,24 +3,16 @@
 #ifndef TANDEM_TOOLS_TANDEM_COMPILEMODEL_H
 #define TANDEM_TOOLS_TANDEM_COMPILEMODEL_H
 
-#include "tools/commands/Command.h"
+#include "tools/tandem/ModelOptions.h"
 
 namespace tandem {
 
-struct CompileOptions {
-  std::string path;     ///< A model, or a module's .mlir file.
+struct CompileOptions : ModelOptions {
   std::string mesh;     ///< Empty: one rank, or what the module declares.
-  std::string weights;  ///< Where the weights are, when elsewhere.
   std::string annotate; ///< An annotation file; empty: the mesh's preset.
-  std::vector<std::string> settings; ///< config.key=value
-  std::string entry;                 ///< Empty: generate.
-  std::string dtype;                 ///< Empty: the source's.
-  int64_t batch = 1;
-  int64_t maxSeq = 0; ///< 0: the model's, at most 2048.
   std::string dumpAfter, dumpDir;
-  uint64_t memoryBytes = 0;     ///< Per rank; 0: no limit.
-  int64_t maxReshardBytes = -1; ///< Of one collective; -1: no limit.
-  bool strict = false;
+  uint64_t memoryBytes = 0;      ///< Per rank; 0: no limit.
+  int64_t maxReshardBytes = -1;  ///< Of one collective; -1: no limit.
   bool printAnnotations = false; ///< To stdout, in place of a plan.
 };
 

@@ -1,0 +1,97 @@
+#include "tools/tandem/ModelOptions.h"
+
+#include "frontend/ImportModel.h"
+#include "runtime/base/Log.h"
+#include "tools/tandem/ReadModule.h"
+
+namespace tandem {
+namespace {
+
+bool isModule(const std::string &path) {
+  return llvm::StringRef(path).ends_with(".mlir");
+}
+
+/// A module is what it is: flags that shape a model would do nothing.
+Status checkModuleOptions(const ModelOptions &options) {
+  const std::pair<const char *, bool> given[] = {
+      {"--entry", !options.entry.empty()},
+      {"--batch", options.batch != 1},
+      {"--max-seq", options.maxSeq != 0},
+      {"--dtype", !options.dtype.empty()},
+      {"--set", !options.settings.empty()},
+      {"--weights", !options.weights.empty()},
+      {"--strict", options.strict},
+  };
+  for (const auto &[flag, isGiven] : given)
+    if (isGiven)
+      return Status::usage(std::string(flag) + " is for models; the module '" +
+                           options.path + "' holds its own functions");
+  return Status();
+}
+
+Result<mlir::OwningOpRef<mlir::ModuleOp>> import(const ModelOptions &options,
+                                                 mlir::MLIRContext &context) {
+  ImportOptions import;
+  TANDEM_ASSIGN(
+      import.entry.entry,
+      parseEntry(options.entry.empty() ? options.defaultEntry : options.entry));
+  import.entry.batch = options.batch;
+  import.entry.maxSeq = options.maxSeq;
+  if (!options.dtype.empty()) {
+    import.entry.dtype = *parseDType(options.dtype);
+    import.hasDType = true;
+  }
+  import.settings = options.settings;
+  import.strict = options.strict;
+  import.weightsPath = options.weights;
+  TANDEM_ASSIGN(ImportedModel model,
+                importModel(options.path, import, context));
+  for (const std::string &warning : model.warnings)
+    logWarning(warning);
+  return std::move(model.module);
+}
+
+} // namespace
+
+void addModelOptions(CLI::App *command, ModelOptions &options) {
+  command
+      ->add_option("MODEL", options.path,
+                   "A model (directory or .gguf), or a module's .mlir file")
+      ->required();
+  std::string entries;
+  for (const std::string name : {"logits", "next", "generate"})
+    entries += (entries.empty()      ? ""
+                : name == "generate" ? " or "
+                                     : ", ") +
+               name + (name == options.defaultEntry ? " (default)" : "");
+  command->add_option("--entry", options.entry, entries);
+  command->add_option("--batch", options.batch, "Rows")->check(atLeast(1));
+  command
+      ->add_option("--max-seq", options.maxSeq,
+                   "Longest sequence (default: the model's, at most 2048)")
+      ->check(atLeast(1));
+  command
+      ->add_option("--dtype", options.dtype,
+                   "Stored type of weights at run time")
+      ->check(CLI::IsMember({"f32", "bf16", "f16"}));
+  command
+      ->add_option("--set", options.settings,
+                   "Override a setting of the model: key=value")
+      ->allow_extra_args(false);
+  command->add_option("--weights", options.weights,
+                      "Directory or file of the weights, when they are not "
+                      "where the model is");
+  command->add_flag("--strict", options.strict,
+                    "A stored tensor that nothing uses is an error");
+}
+
+Result<mlir::OwningOpRef<mlir::ModuleOp>>
+readModel(const ModelOptions &options, mlir::MLIRContext &context,
+          const DiagnosticText &diagnostics) {
+  if (!isModule(options.path))
+    return import(options, context);
+  TANDEM_TRY(checkModuleOptions(options));
+  return readModule(options.path, context, diagnostics);
+}
+
+} // namespace tandem
