@@ -2,6 +2,8 @@
 
 #include "runtime/base/Log.h"
 #include "runtime/comm/control/ControlPlane.h"
+#include "runtime/comm/control/CrashHandler.h"
+#include "runtime/comm/control/Signals.h"
 #include "runtime/comm/mpi/ModuleFile.h"
 #include "runtime/comm/mpi/MpiCommunicator.h"
 
@@ -35,6 +37,17 @@ int64_t MpiWorld::ranksHere() const { return impl->plane->ranksHere(); }
 Communicator &MpiWorld::communicator() { return impl->communicator; }
 ControlPlane &MpiWorld::control() { return *impl->plane; }
 
+void MpiWorld::begin(const Activity &phase) {
+  impl->communicator.begin(ActivityTable::setUp, phase);
+}
+
+void MpiWorld::forget() {
+  impl->plane->activity().forget();
+  setCrashActivity(rank(), "", "");
+}
+
+void MpiWorld::abort(const Status &cause) { impl->plane->abort(cause); }
+
 void MpiWorld::setDeadlineForBytes(bool holds) {
   impl->plane->setSetUpDeadline(holds);
 }
@@ -51,6 +64,7 @@ Result<std::vector<std::string>> MpiWorld::gather(const std::string &bytes,
 Status MpiWorld::meet() { return impl->communicator.meet(); }
 
 Status MpiWorld::finish() {
+  begin({"close", ""});
   TANDEM_TRY(meet());
   int code = impl->link.table.close();
   impl->plane->close();
@@ -61,13 +75,12 @@ Status MpiWorld::finish() {
 
 namespace {
 
-const char setUpInstruction[] = "set-up";
-
 /// Ends the process where the world does not come up: until the control plane
-/// is connected nothing else would notice a rank that was stopped.
+/// is connected nothing else would notice a rank that was stopped or died.
 class StartLimit {
 public:
   explicit StartLimit(double seconds) {
+    setStarting(true);
     thread = std::thread([this, seconds] {
       std::unique_lock<std::mutex> lock(mutex);
       std::chrono::duration<double> limit(seconds);
@@ -87,6 +100,7 @@ public:
     }
     up.notify_one();
     thread.join();
+    setStarting(false);
   }
 
 private:
@@ -102,7 +116,7 @@ constexpr double shortestStart = 60;
 /// Gives every rank the addresses of all, over MPI.
 Result<std::vector<std::string>>
 exchangeAddresses(MpiCommunicator &communicator, const std::string &mine) {
-  communicator.begin(ActivityTable::setUp, {setUpInstruction, ""});
+  communicator.begin(ActivityTable::setUp, {"start", ""});
   TANDEM_ASSIGN(std::vector<std::string> all,
                 communicator.gatherBytes(mine, 0));
   std::string packed;

@@ -51,6 +51,14 @@ public:
   Communicator &communicator();
   ControlPlane &control();
 
+  /// What this rank does outside of instructions, for messages: `load`,
+  /// `order`, ... The strings outlive the world.
+  void begin(const Activity &phase);
+  /// Strings given to any `begin`, the communicator's too, are about to go.
+  void forget();
+  /// Ends the world: all ranks leave with `cause` and its exit code. Returns
+  /// only without `exitOnFault`.
+  void abort(const Status &cause);
   /// Whether the deadline holds for broadcast, gather and meet as well. At
   /// first it does not; a program whose rank 0 goes from step to step without
   /// reading from people says yes on all ranks.

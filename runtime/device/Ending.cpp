@@ -1,6 +1,6 @@
 #include "runtime/device/Ending.h"
 
-#include <exception>
+#include "runtime/base/Guarded.h"
 
 namespace tandem {
 
@@ -24,14 +24,7 @@ void Ending::set(const Status &failure) {
 void Ending::run(const std::function<Status()> &work) {
   if (reached())
     return;
-  try {
-    Status status = work();
-    if (!status.ok())
-      set(status);
-  } catch (const std::exception &error) {
-    set(Status::rankFailed(std::string("work on a stream threw: ") +
-                           error.what()));
-  }
+  set(guarded(work));
 }
 
 } // namespace tandem

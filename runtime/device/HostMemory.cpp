@@ -25,7 +25,7 @@ bool failureInjected() {
 }
 
 Status allocationFailed(size_t bytes, const char *reason) {
-  return Status::refused(
+  return Status::rankFailed(
       "cannot allocate " + std::to_string(bytes) + " bytes of memory (" +
       reason +
       "); use more ranks, a shorter sequence or batch, or a machine with more "

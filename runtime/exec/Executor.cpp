@@ -1,5 +1,6 @@
 #include "runtime/exec/Executor.h"
 
+#include "runtime/base/Guarded.h"
 #include "runtime/comm/control/CrashHandler.h"
 #include "runtime/exec/CollectiveCall.h"
 #include "runtime/exec/Lifetimes.h"
@@ -337,10 +338,14 @@ Status Executor::execute(Step &step) {
   stream.count.fetch_add(1, std::memory_order_release);
   comm.begin(step.stream, step.activity);
   setCrashActivity(rank(), step.activity.instruction, step.activity.location);
-  Status status = step.faulty ? fault.reach() : Status();
-  if (status.ok())
-    status = step.launch ? step.launch->run() : step.collective();
+  Status status = guarded([&] { return perform(step); });
   return status.ok() ? status : fail(step, std::move(status));
+}
+
+Status Executor::perform(Step &step) {
+  if (step.faulty)
+    TANDEM_TRY(fault.reach());
+  return step.launch ? step.launch->run() : step.collective();
 }
 
 /// A status that another rank's failure brought here names its place already.

@@ -89,6 +89,7 @@ private:
   std::byte *address(const fb::Value &value) const;
   std::optional<TensorArg> port(const fb::Port &port, uint32_t entry) const;
   Status execute(Step &step);
+  Status perform(Step &step);
   Status fail(const Step &step, Status status);
 
   const Plan &plan;

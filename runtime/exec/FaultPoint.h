@@ -2,11 +2,17 @@
 //
 // TANDEM_FAULT=RANK:KIND:N:ACTION makes rank RANK misbehave at the N-th
 // instruction (from 1) of kind KIND that it runs: an opcode (`all_reduce`,
-// `send`), a kernel (`einsum`) or `any`. ACTION is
+// `send`), a kernel (`einsum`) or `any`; or at its N-th `load` of a parameter,
+// or at its first `close`. ACTION is
 //
-//   fail   the instruction fails
-//   hang   it never returns, as a stuck kernel
-//   exit   the process is gone at once, without a word
+//   fail      the instruction fails
+//   allocate  it finds no memory: std::bad_alloc
+//   hang      it never returns, as a stuck kernel
+//   delay=S   it goes on after S seconds
+//   exit      the process is gone at once, without a word
+//   kill      SIGKILL    stop   SIGSTOP    crash   SIGSEGV
+//
+// A line on standard error says when it acts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +30,7 @@ namespace tandem {
 
 class FaultPoint {
 public:
-  enum class Action { None, Fail, Hang, Exit };
+  enum class Action { None, Fail, Allocate, Hang, Delay, Exit, Signal };
 
   /// What the environment asks for; one that never acts where it asks for
   /// nothing.
@@ -35,13 +41,19 @@ public:
   bool concerns(int64_t onRank, std::string_view instructionKind) const;
   /// Counts one instruction; acts at the N-th.
   Status reach();
+  /// `reach` where it concerns this rank and kind.
+  Status reach(int64_t onRank, std::string_view instructionKind);
 
 private:
+  bool parseAction(std::string_view text);
+
   int64_t rank = -1;
   std::string kind;
   /// Copies count together.
   std::shared_ptr<std::atomic<int64_t>> countdown;
   Action action = Action::None;
+  double seconds = 0; ///< Of a delay.
+  int signal = 0;
 };
 
 } // namespace tandem

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/base/Guarded.h"
 #include "runtime/base/Log.h"
 #include "runtime/session/RankRunner.h"
 
@@ -40,16 +41,6 @@ struct Crew {
   std::vector<bool> busy;
 };
 
-Status runGuarded(const Job &job, size_t rank) {
-  try {
-    return job(rank);
-  } catch (const std::exception &error) {
-    Status status = Status::rankFailed(error.what());
-    status.rank = static_cast<int64_t>(rank);
-    return status;
-  }
-}
-
 void serveRank(const std::shared_ptr<Crew> &crew, size_t rank) {
   uint64_t seen = 0;
   std::unique_lock<std::mutex> lock(crew->mutex);
@@ -61,7 +52,7 @@ void serveRank(const std::shared_ptr<Crew> &crew, size_t rank) {
     seen = crew->jobNumber;
     Job job = crew->job;
     lock.unlock();
-    Status status = runGuarded(job, rank);
+    Status status = guarded([&] { return job(rank); });
     // A failure outside of instructions must not leave the others waiting.
     if (!status.ok())
       crew->communicators[rank]->abort(status);
@@ -92,9 +83,10 @@ public:
         since[r] = now;
       counts[r] = sighting.count;
       std::chrono::duration<double> still = now - since[r];
-      // A wait for peers ends by the communicator's deadline; this is for
-      // one that does not.
-      double limit = sighting.launch ? deadline : 2 * deadline + 1;
+      // A wait for peers ends by the communicator's deadline, and its message
+      // says who waits where. This is for a kernel that nobody waits for, or
+      // a wait that does not end.
+      double limit = sighting.launch ? deadline + 0.5 : 2 * deadline + 1;
       if (still.count() > limit)
         return stuckStatus(r, sighting, still.count());
     }

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/base/Guarded.h"
 #include "runtime/comm/MpiModule.h"
 #include "runtime/session/RankRunner.h"
 
@@ -52,10 +53,15 @@ public:
       Status status = close();
       (void)status; // Whoever cares has closed before.
     }
+    world.forget();
   }
 
   Status start() {
-    TANDEM_TRY(agree(prepare()));
+    world.begin({"load", ""});
+    Status own = guarded([&] { return prepare(); });
+    if (own.code() == StatusCode::RankFailed)
+      world.abort(own);
+    TANDEM_TRY(agree(own));
     for (uint32_t e = 0; e < plan_->table().entries()->size(); ++e) {
       inputs.push_back(emptyInputs(*plan_, e));
       gathers.push_back(needsGather(e));
@@ -71,6 +77,7 @@ public:
     TANDEM_TRY(fault_);
     std::string order = makeOrder(entry, tensors);
     world.setDeadlineForBytes(true);
+    world.begin({"order", nameOf(entry)});
     fault_ = world.broadcast(order);
     if (fault_.ok())
       fault_ = run(entry, tensors, &outputs);
@@ -80,6 +87,7 @@ public:
   Status serve() override {
     while (!leads() && !closed) {
       std::string order;
+      world.begin({"order", ""});
       fault_ = world.broadcast(order);
       TANDEM_TRY(fault_);
       fault_ = obey(order);
@@ -93,8 +101,11 @@ public:
     closed = true;
     if (before || !leads() || !fault_.ok())
       return fault_;
+    fault_ = runner.reach("close");
+    TANDEM_TRY(fault_);
     std::string order = makeOrder(kCloseOrder, {});
     world.setDeadlineForBytes(false);
+    world.begin({"close", ""});
     return world.broadcast(order);
   }
 
@@ -113,17 +124,23 @@ private:
     return Status();
   }
 
-  /// The first failure of any rank, on all of them: rank 0 has the message,
-  /// the others leave without a word.
+  const char *nameOf(uint32_t entry) const {
+    return plan_->table().entries()->Get(entry)->name()->c_str();
+  }
+
+  /// The first refusal of any rank, on all of them: rank 0 has the message,
+  /// which names the rank where not all refuse, the others leave without a
+  /// word.
   Status agree(const Status &own) {
     std::string text;
     if (!own.ok())
       text = static_cast<char>(own.code()) + own.toString();
     TANDEM_ASSIGN(std::vector<std::string> all, world.gather(text));
-    std::string first;
-    for (const std::string &other : all)
-      if (first.empty())
-        first = other;
+    auto refused = [](const std::string &each) { return !each.empty(); };
+    auto found = std::find_if(all.begin(), all.end(), refused);
+    std::string first = found == all.end() ? "" : *found;
+    if (!first.empty() && !std::all_of(all.begin(), all.end(), refused))
+      first += " (rank " + std::to_string(found - all.begin()) + ")";
     TANDEM_TRY(world.broadcast(first));
     if (first.empty())
       return Status();
@@ -149,7 +166,7 @@ private:
     world.setDeadlineForBytes(entry != kCloseOrder);
     if (entry == kCloseOrder) {
       closed = true;
-      return Status();
+      return runner.reach("close");
     }
     if (entry >= inputs.size())
       return Status::rankFailed("rank 0 asked for entry " +
@@ -166,6 +183,7 @@ private:
       slices.giveOutputs(*outputs);
     if (!gathers[entry])
       return Status();
+    world.begin({"outputs", nameOf(entry)});
     TANDEM_ASSIGN(std::vector<std::string> all,
                   world.gather(world.rank() == 0 ? "" : slices.packOutputs()));
     for (size_t rank = 1; outputs && rank < all.size(); ++rank)

@@ -16,6 +16,7 @@ Status RankRunner::prepare(const Plan &plan, int64_t rank,
   else
     return Status::usage("no device '" + options.device +
                          "'; there are cpu and chaos");
+  TANDEM_ASSIGN(fault, FaultPoint::fromEnvironment());
   TANDEM_ASSIGN(executor_, Executor::create(plan, rank, *device, communicator));
   for (uint32_t e = 0; e < plan.table().entries()->size(); ++e)
     entries.emplace_back(plan, e, *executor_);
@@ -24,7 +25,12 @@ Status RankRunner::prepare(const Plan &plan, int64_t rank,
 
 Status RankRunner::load(const Plan &plan, const Weights &weights,
                         LoadProgress &progress) {
-  return loadWeights(plan, weights, *executor_, device->threads(), progress);
+  return loadWeights(plan, weights, *executor_, fault, device->threads(),
+                     progress);
+}
+
+Status RankRunner::reach(std::string_view kind) {
+  return fault.reach(executor_->rank(), kind);
 }
 
 Status RankRunner::step(uint32_t entry, const PortTensors &inputs) {

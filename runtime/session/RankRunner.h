@@ -21,11 +21,15 @@ public:
   Status load(const Plan &plan, const Weights &weights, LoadProgress &progress);
   Status step(uint32_t entry, const PortTensors &inputs);
 
+  /// Where a planted fault of `kind`, which is no instruction's, acts.
+  Status reach(std::string_view kind);
+
   const PortSlices &slices(uint32_t entry) const { return entries[entry]; }
   /// Null before `prepare` has made it.
   const Executor *executor() const { return executor_.get(); }
 
 private:
+  FaultPoint fault;
   std::unique_ptr<Device> device;
   std::unique_ptr<Executor> executor_;
   std::vector<PortSlices> entries;

@@ -1,5 +1,7 @@
 #include "runtime/session/Weights.h"
 
+#include "runtime/base/Guarded.h"
+#include "runtime/comm/control/CrashHandler.h"
 #include "runtime/files/Gguf.h"
 #include "runtime/files/ReadView.h"
 #include "runtime/files/Safetensors.h"
@@ -177,7 +179,8 @@ Result<Weights> openWeights(const Plan &plan, const std::string &elsewhere) {
 }
 
 Status loadWeights(const Plan &plan, const Weights &weights, Executor &executor,
-                   ThreadPool &threads, LoadProgress &progress) {
+                   FaultPoint &fault, ThreadPool &threads,
+                   LoadProgress &progress) {
   std::vector<SliceRead> reads;
   const auto &parameters = *plan.table().parameters();
   for (uint32_t i = 0; i < parameters.size(); ++i)
@@ -190,9 +193,12 @@ Status loadWeights(const Plan &plan, const Weights &weights, Executor &executor,
   std::vector<Status> results(reads.size());
   threads.run(static_cast<int64_t>(reads.size()), [&](int64_t i) {
     const SliceRead &read = reads[static_cast<size_t>(i)];
-    results[static_cast<size_t>(i)] =
-        readView(*read.tensor, read.view, read.target.dtype, read.target.data,
-                 read.targetStrides);
+    setCrashActivity(executor.rank(), "load", read.parameter->name()->c_str());
+    results[static_cast<size_t>(i)] = guarded([&] {
+      TANDEM_TRY(fault.reach(executor.rank(), "load"));
+      return readView(*read.tensor, read.view, read.target.dtype,
+                      read.target.data, read.targetStrides);
+    });
     progress.done += read.bytes();
   });
   for (size_t i = 0; i < results.size(); ++i)

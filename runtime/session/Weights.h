@@ -41,9 +41,10 @@ struct LoadProgress {
 };
 
 /// Fills the parameters that `executor`'s stage holds, on `threads`. Padding
-/// stays as it is: zeros, in a fresh executor.
+/// stays as it is: zeros, in a fresh executor. Each is a `load` for `fault`.
 Status loadWeights(const Plan &plan, const Weights &weights, Executor &executor,
-                   ThreadPool &threads, LoadProgress &progress);
+                   FaultPoint &fault, ThreadPool &threads,
+                   LoadProgress &progress);
 
 } // namespace tandem
 

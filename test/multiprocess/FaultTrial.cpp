@@ -31,16 +31,32 @@ void pauseBriefly() {
 // own, waits for the rank and writes its code down; another, which mpirun
 // knows, passes on the signals that mpirun sends. (mpirun's SIGKILL, a second
 // after SIGTERM, is not passed on: nobody should need it.)
-const char script[] = R"(rank=$OMPI_COMM_WORLD_RANK
+const char rankScript[] = R"(rank=${OMPI_COMM_WORLD_RANK:-0}
 export rank
-setsid sh -c '"$1" "$2" "$3" $4; code=$?
-  echo $code > "$2/new.$rank"; mv "$2/new.$rank" "$2/code.$rank"
-  exit $code' waiter "$1" "$2" "$3" "$4" &
+setsid sh "$TANDEM_TRIAL/waiter.sh" "$@" &
 waiter=$!
-trap 'kill -TERM $(cat "$2/pid.$rank")' TERM
-trap 'kill -CONT $(cat "$2/pid.$rank")' CONT
+trap 'kill -TERM $(cat "$TANDEM_TRIAL/pid.$rank")' TERM
+trap 'kill -CONT $(cat "$TANDEM_TRIAL/pid.$rank")' CONT
 while kill -0 $waiter 2>/dev/null; do wait $waiter; code=$?; done
-exit $code)";
+exit $code
+)";
+
+const char waiterScript[] = R"(sh "$TANDEM_TRIAL/start.sh" "$@"
+code=$?
+cd "$TANDEM_TRIAL"
+echo $code > "new.$rank" && mv "new.$rank" "code.$rank"
+exit $code
+)";
+
+const char startScript[] = R"(echo $$ > "$TANDEM_TRIAL/own.$rank"
+mv "$TANDEM_TRIAL/own.$rank" "$TANDEM_TRIAL/pid.$rank"
+if [ -f "$TANDEM_TRIAL/before.$rank" ]; then . "$TANDEM_TRIAL/before.$rank"; fi
+exec "$@"
+)";
+
+void write(const std::string &path, const std::string &text) {
+  std::ofstream(path) << text;
+}
 
 /// User and system time of a thread, in ticks.
 long timeUsed(pid_t process, pid_t thread) {
@@ -73,22 +89,47 @@ bool haveMpirun() {
   return std::system("mpirun --version >/dev/null 2>&1") == 0;
 }
 
-FaultTrial::FaultTrial(int ranks, double deadline, const std::string &kind)
-    : ranks(ranks) {
+std::vector<std::string> mpirunOn(int ranks) {
+  return {"mpirun", "-n", std::to_string(ranks), "--allow-run-as-root",
+          "--oversubscribe"};
+}
+
+FaultTrial::FaultTrial(const TrialOptions &options)
+    : ranks(options.launcher.empty() ? 1 : options.ranks) {
   char name[] = "/tmp/tandem-fault-XXXXXX";
   folder = mkdtemp(name);
-  const std::string count = std::to_string(ranks);
-  const std::string limit = std::to_string(deadline);
-  const std::string errors = folder + "/errors";
-  mpirun = fork();
-  if (mpirun != 0)
-    return;
-  int out = open(errors.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
-  dup2(out, 1);
-  dup2(out, 2);
-  execlp("mpirun", "mpirun", "-n", count.c_str(), "--allow-run-as-root",
-         "--oversubscribe", "sh", "-c", script, "rank", TANDEM_FAULT_WORKER,
-         folder.c_str(), limit.c_str(), kind.c_str(), nullptr);
+  write(folder + "/rank.sh", rankScript);
+  write(folder + "/waiter.sh", waiterScript);
+  write(folder + "/start.sh", startScript);
+  for (const auto &[rank, text] : options.before)
+    write(folder + "/before." + std::to_string(rank), text);
+  faultTime = wallTime();
+  launcher = fork();
+  if (launcher == 0)
+    start(options);
+}
+
+/// In the child.
+void FaultTrial::start(const TrialOptions &options) {
+  int errors =
+      open((folder + "/errors").c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+  int results =
+      open((folder + "/results").c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+  int nothing = open("/dev/null", O_RDONLY);
+  dup2(nothing, 0), dup2(results, 1), dup2(errors, 2);
+  setenv("TANDEM_TRIAL", folder.c_str(), 1);
+  for (const auto &[name, value] : options.environment)
+    setenv(name.c_str(), value.c_str(), 1);
+  std::string script = folder + "/rank.sh";
+  std::vector<const char *> all;
+  for (const std::string &word : options.launcher)
+    all.push_back(word.c_str());
+  all.push_back("sh");
+  all.push_back(script.c_str());
+  for (const std::string &word : options.command)
+    all.push_back(word.c_str());
+  all.push_back(nullptr);
+  execvp(all[0], const_cast<char **>(all.data()));
   _exit(127);
 }
 
@@ -96,9 +137,9 @@ FaultTrial::~FaultTrial() {
   for (int rank = 0; rank < ranks; ++rank)
     if (pid_t pid = pidOf(rank); pid > 0 && endOf(rank) < 0)
       kill(pid, SIGKILL);
-  if (mpirun > 0 && status < 0 && !waitForEnd(5)) {
-    kill(mpirun, SIGKILL);
-    waitpid(mpirun, nullptr, 0);
+  if (launcher > 0 && status < 0 && !waitForEnd(5)) {
+    kill(launcher, SIGKILL);
+    waitpid(launcher, nullptr, 0);
   }
   std::error_code ignored;
   std::filesystem::remove_all(folder, ignored);
@@ -109,17 +150,40 @@ std::string FaultTrial::read(const std::string &name) const {
   return std::string((std::istreambuf_iterator<char>(file)), {});
 }
 
-bool FaultTrial::waitUntilRunning() {
-  for (int i = 0; i < 2000; ++i, pauseBriefly()) {
+bool FaultTrial::waitForFiles(const std::string &prefix) {
+  for (double end = wallTime() + 20; wallTime() < end; pauseBriefly()) {
     bool all = true;
     for (int rank = 0; rank < ranks; ++rank)
-      all = all && pidOf(rank) > 0;
+      all = all && !read(prefix + std::to_string(rank)).empty();
     faultTime = wallTime();
     if (all)
       return true;
   }
   return false;
 }
+
+bool FaultTrial::waitUntilReady() { return waitForFiles("ready."); }
+bool FaultTrial::waitUntilStarted() { return waitForFiles("pid."); }
+
+bool FaultTrial::waitForFault(double seconds) {
+  for (double end = wallTime() + seconds; wallTime() < end; pauseBriefly()) {
+    faultTime = wallTime();
+    if (output().find("TANDEM_FAULT acts now") != std::string::npos)
+      return true;
+    if (waitForEnd(0))
+      return false;
+  }
+  return false;
+}
+
+bool FaultTrial::waitForText(const std::string &text, double seconds) {
+  for (double end = wallTime() + seconds; wallTime() < end; pauseBriefly())
+    if (results().find(text) != std::string::npos)
+      return true;
+  return false;
+}
+
+void FaultTrial::markFault() { faultTime = wallTime(); }
 
 pid_t FaultTrial::pidOf(int rank) const {
   return static_cast<pid_t>(
@@ -147,14 +211,14 @@ bool FaultTrial::freezeThread(int rank) {
 }
 
 bool FaultTrial::waitForEnd(double seconds) {
-  for (double end = wallTime() + seconds; wallTime() < end; pauseBriefly()) {
-    int code;
-    if (waitpid(mpirun, &code, WNOHANG) == mpirun) {
+  const double end = wallTime() + seconds;
+  for (int code; status < 0; pauseBriefly()) {
+    if (waitpid(launcher, &code, WNOHANG) == launcher)
       status = WIFEXITED(code) ? WEXITSTATUS(code) : 128 + WTERMSIG(code);
-      return true;
-    }
+    else if (wallTime() >= end)
+      return false;
   }
-  return false;
+  return true;
 }
 
 double FaultTrial::endOf(int rank) const {
@@ -170,8 +234,6 @@ int FaultTrial::codeOf(int rank) const {
   std::string text = read("code." + std::to_string(rank));
   return text.empty() ? -1 : std::atoi(text.c_str());
 }
-
-std::string FaultTrial::output() const { return read("errors"); }
 
 std::vector<int> FaultTrial::leftBehind() const {
   auto anyAlive = [&] {

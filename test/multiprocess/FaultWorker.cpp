@@ -1,10 +1,11 @@
 //===- FaultWorker.cpp - A rank that works until something breaks ---------===//
 //
-//   fault_worker DIR DEADLINE [KIND]
+//   TANDEM_TRIAL=DIR fault_worker DEADLINE [KIND]
 //
-// Opens the world, writes DIR/pid.RANK, and goes through a loop of collectives
-// and transfers on all ranks, each begun with an instruction and a location,
-// until a fault ends it. With a KIND, rank 1 breaks by itself after a while:
+// Opens the world, writes DIR/ready.RANK, and goes through a loop of
+// collectives and transfers on all ranks, each begun with an instruction and a
+// location, until a fault ends it. With a KIND, rank 1 breaks by itself after a
+// while:
 //
 //   abort   says that it cannot go on      crash   reads where nothing is
 //   exit    leaves main without a word     bus     reads a file that was cut
@@ -116,7 +117,7 @@ int run(const std::string &folder, double deadline, const std::string &kind) {
   std::iota(everyone.begin(), everyone.end(), 0);
   auto group = world->communicator().group(everyone);
   Work work(world->communicator(), **group);
-  std::ofstream(folder + "/pid." + std::to_string(world->rank())) << getpid();
+  std::ofstream(folder + "/ready." + std::to_string(world->rank())) << 1;
   for (int step = 0;; ++step) {
     Status status;
     if (kind == "end" && step == 20)
@@ -135,7 +136,8 @@ int run(const std::string &folder, double deadline, const std::string &kind) {
 } // namespace
 
 int main(int argc, char **argv) {
-  if (argc < 3)
+  const char *folder = std::getenv("TANDEM_TRIAL");
+  if (argc < 2 || !folder)
     return 2;
-  return run(argv[1], std::atof(argv[2]), argc > 3 ? argv[3] : "");
+  return run(folder, std::atof(argv[1]), argc > 2 ? argv[2] : "");
 }

@@ -1,5 +1,6 @@
 #include "tools/commands/World.h"
 
+#include "runtime/base/Guarded.h"
 #include "runtime/base/Log.h"
 #include "runtime/comm/MpiModule.h"
 #include "runtime/comm/control/CrashHandler.h"
@@ -73,18 +74,13 @@ std::string planMessage(Program &program, const PlanRequest &request,
   return "P" + std::string(bytes.begin(), bytes.end());
 }
 
-Status runMpi(Program &program, const PlanRequest &request,
-              const WorldOptions &options, const Lead &lead) {
-  MpiOptions mpi;
-  mpi.deadlineSeconds = options.deadlineSeconds;
-  TANDEM_ASSIGN(MpiWorld world, openMpi(mpi));
-  if (world.size() == 1) {
-    // One process drives all ranks.
-    TANDEM_TRY(world.finish());
-    return runLocal(program, request, options, lead);
-  }
+/// What every rank of an open world does. Where it returns other than a
+/// rank's failure, all ranks return alike and may part in order.
+Status runRank(Program &program, const PlanRequest &request,
+               const WorldOptions &options, const Lead &lead, MpiWorld &world) {
   std::string message;
   Status planned;
+  world.begin({"plan", ""});
   if (world.rank() == 0)
     message = planMessage(program, request, world, planned);
   TANDEM_TRY(world.broadcast(message));
@@ -96,27 +92,46 @@ Status runMpi(Program &program, const PlanRequest &request,
                : Status(static_cast<StatusCode>(std::atoi(message.c_str() + 1)),
                         "");
   }
-  TANDEM_ASSIGN(Plan plan,
-                Plan::loadBytes({message.begin() + 1, message.end()}));
+  Result<Plan> plan = Plan::loadBytes({message.begin() + 1, message.end()});
+  if (!plan.ok())
+    return Status::rankFailed("the plan of rank 0 cannot be read here, so that "
+                              "this is another build of Tandem: " +
+                              plan.status().message());
   Result<std::unique_ptr<Session>> made =
-      createMpiSession(std::make_shared<const Plan>(std::move(plan)), world,
+      createMpiSession(std::make_shared<const Plan>(std::move(*plan)), world,
                        sessionOptions(options));
-  if (!made.ok()) {
-    // All ranks were refused alike, so that they can part in order.
-    if (made.status().code() != StatusCode::RankFailed)
-      TANDEM_TRY(world.finish());
-    return made.status();
+  Status status = made.status();
+  if (made.ok()) {
+    Session &session = **made;
+    status = guarded(
+        [&] { return session.leads() ? lead(session) : session.serve(); });
+    // The others wait for this rank: they are told why it does not come.
+    if (status.code() == StatusCode::RankFailed)
+      world.abort(status);
+    Status closed = session.close();
+    if (status.ok())
+      status = closed;
   }
-  std::unique_ptr<Session> session = std::move(*made);
-  Status status = session->leads() ? lead(*session) : session->serve();
-  Status closed = session->close();
-  session.reset();
-  if (status.ok())
-    status = closed;
-  // After a fault the others are gone; there is nobody to meet.
   if (status.code() == StatusCode::RankFailed)
     return status;
   TANDEM_TRY(world.finish());
+  return status;
+}
+
+Status runMpi(Program &program, const PlanRequest &request,
+              const WorldOptions &options, const Lead &lead) {
+  MpiOptions mpi;
+  mpi.deadlineSeconds = options.deadlineSeconds;
+  TANDEM_ASSIGN(MpiWorld world, openMpi(mpi));
+  if (world.size() == 1) {
+    // One process drives all ranks.
+    TANDEM_TRY(world.finish());
+    return runLocal(program, request, options, lead);
+  }
+  Status status =
+      guarded([&] { return runRank(program, request, options, lead, world); });
+  if (status.code() == StatusCode::RankFailed)
+    world.abort(status);
   return status;
 }
 

@@ -21,6 +21,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <mutex>
 
 namespace tandem {
 
@@ -117,6 +118,17 @@ public:
 
   ChannelActivity &operator[](int channel) { return rows[channel]; }
   const ChannelActivity &operator[](int channel) const { return rows[channel]; }
+
+  /// The strings given to `begin` are about to go.
+  void forget() {
+    std::lock_guard<std::mutex> lock(strings);
+    for (ChannelActivity &row : rows) {
+      row.instruction.store("");
+      row.location.store("");
+    }
+  }
+  /// Held while strings are copied; never by a thread that waits for peers.
+  mutable std::mutex strings;
 
 private:
   std::array<ChannelActivity, channels> rows;

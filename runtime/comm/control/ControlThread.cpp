@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <initializer_list>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -59,8 +60,8 @@ void ControlThread::start() {
   // their handlers before it does anything else.
   sigset_t all, before;
   sigfillset(&all);
-  sigdelset(&all, SIGSEGV);
-  sigdelset(&all, SIGBUS);
+  for (int crash : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL})
+    sigdelset(&all, crash);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   thread = std::thread([this] { run(); });
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -208,19 +209,16 @@ void ControlThread::takeCrash(Connection &from, FrameReader &frame) {
   Fault fault;
   fault.rank = from.peer;
   fault.cause = frame.getText();
-  // The handler's line says where; the last heartbeat's word is for readers of
-  // the status.
-  if (const ChannelState *last = from.lastState.foremost()) {
-    fault.instruction = last->instruction;
-    fault.location = last->location;
-  }
-  declare(fault);
+  fault.instruction = frame.getText();
+  fault.location = frame.getText();
+  if (frame.ok())
+    declare(fault);
 }
 
 /// `fault` with this rank and what it does where it does not say.
 Fault ControlThread::located(Fault fault) {
   state = sampler.sample(now);
-  const ChannelState *here = state.foremost();
+  const ChannelState *here = state.place();
   if (fault.rank < 0)
     fault.rank = rank;
   if (fault.rank == rank && fault.instruction.empty() && here) {

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstring>
+#include <initializer_list>
 #include <unistd.h>
 
 namespace tandem {
@@ -38,11 +39,12 @@ public:
       buffer[length++] = digits[--count];
     return *this;
   }
-  const char *data() const { return buffer; }
+  /// Ends with a zero.
+  const char *text() const { return buffer; }
   size_t size() const { return length; }
 
 private:
-  char buffer[1024];
+  char buffer[2048] = {};
   size_t length = 0;
 };
 
@@ -52,32 +54,53 @@ CrashActivity current() {
   return {lastRank.load(), lastInstruction.load(), lastLocation.load()};
 }
 
-void compose(Line &line, int signal, const siginfo_t *info) {
-  CrashActivity at = current();
-  if (at.rank >= 0)
-    (line << "rank ").number(static_cast<uint64_t>(at.rank), 10) << ": ";
-  line << (signal == SIGBUS ? "SIGBUS" : "SIGSEGV") << " at address 0x";
-  line.number(reinterpret_cast<uintptr_t>(info->si_addr), 16);
+const char *nameOf(int signal) {
+  switch (signal) {
+  case SIGBUS:
+    return "SIGBUS";
+  case SIGABRT:
+    return "SIGABRT";
+  case SIGFPE:
+    return "SIGFPE";
+  case SIGILL:
+    return "SIGILL";
+  default:
+    return "SIGSEGV";
+  }
+}
+
+void composeCause(Line &line, int signal, const siginfo_t *info) {
+  line << nameOf(signal);
+  // An abort, or a signal that somebody sent, has no address.
+  if (info->si_code > 0 && signal != SIGABRT)
+    (line << " at address 0x")
+        .number(reinterpret_cast<uintptr_t>(info->si_addr), 16);
   if (signal == SIGBUS)
     line << ": a mapped file was cut or cannot be read";
+}
+
+/// As Status::toString says where.
+void composePlace(Line &line, const CrashActivity &at) {
+  if (at.rank < 0)
+    return;
+  (line << " (rank ").number(static_cast<uint64_t>(at.rank), 10);
   if (*at.instruction)
-    line << "; at " << at.instruction;
+    line << ", instruction " << at.instruction;
   if (*at.location)
-    line << " (" << at.location << ")";
+    line << ", location " << at.location;
+  line << ")";
 }
 
 void onCrash(int signal, siginfo_t *info, void *) {
-  Line cause;
-  compose(cause, signal, info);
+  CrashActivity at = current();
+  Line cause, whole;
+  composeCause(cause, signal, info);
   if (CrashListener listener = crashListener.load())
-    listener(cause.data(), cause.size());
-  Line whole;
-  whole << "tandem: error: ";
-  char text[1024];
-  std::memcpy(text, cause.data(), cause.size());
-  text[cause.size()] = 0;
-  whole << text << "\n";
-  [[maybe_unused]] ssize_t written = ::write(2, whole.data(), whole.size());
+    listener({cause.text(), at.instruction, at.location});
+  whole << "tandem: error: " << cause.text();
+  composePlace(whole, at);
+  whole << "\n";
+  [[maybe_unused]] ssize_t written = ::write(2, whole.text(), whole.size());
   _exit(3);
 }
 
@@ -95,8 +118,8 @@ void installCrashHandler() {
   struct sigaction action{};
   action.sa_sigaction = onCrash;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESETHAND;
-  sigaction(SIGSEGV, &action, nullptr);
-  sigaction(SIGBUS, &action, nullptr);
+  for (int signal : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL})
+    sigaction(signal, &action, nullptr);
 #endif
 }
 

@@ -1,11 +1,12 @@
 //===- CrashHandler.h - A last line when memory cannot be read --*- C++ -*-===//
 //
-// What it is: a handler for SIGSEGV and SIGBUS (a weight file that was cut
-// while it is mapped) that prints one line with the rank, its instruction and
-// location, and leaves by `_exit(3)`:
+// What it is: a handler for the signals of a program that cannot go on
+// (SIGSEGV, SIGABRT, SIGFPE, SIGILL, and SIGBUS, which a weight file brings
+// that was cut while it is mapped). It prints one line with the rank, its
+// instruction and location, and leaves by `_exit(3)`:
 //
-//   tandem: error: rank 1: SIGBUS at address 0x7f..: a mapped file was cut
-//   or cannot be read; at launch einsum #3 (layers.0.mlp.up)
+//   tandem: error: SIGBUS at address 0x7f..: a mapped file was cut or cannot
+//   be read (rank 1, instruction load, location mlp.up)
 //
 // The thread that begins an instruction says so by `setCrashActivity`; a
 // thread that never did (a kernel's helper) prints the last that was said.
@@ -16,12 +17,11 @@
 #ifndef TANDEM_RUNTIME_COMM_CONTROL_CRASHHANDLER_H
 #define TANDEM_RUNTIME_COMM_CONTROL_CRASHHANDLER_H
 
-#include <cstddef>
 #include <cstdint>
 
 namespace tandem {
 
-/// Handles SIGSEGV and SIGBUS for the whole process; does nothing under
+/// Handles those signals for the whole process; does nothing under
 /// AddressSanitizer or ThreadSanitizer, which have handlers of their own.
 void installCrashHandler();
 
@@ -30,9 +30,13 @@ void installCrashHandler();
 void setCrashActivity(int64_t rank, const char *instruction,
                       const char *location);
 
-/// Called by the handler with its line before it leaves: tells the peers.
-/// Must be safe in a signal handler; null takes it back.
-using CrashListener = void (*)(const char *line, size_t bytes);
+struct CrashReport {
+  const char *cause, *instruction, *location;
+};
+
+/// Called by the handler before it leaves: tells the peers. Must be safe in a
+/// signal handler; null takes it back.
+using CrashListener = void (*)(const CrashReport &report);
 void setCrashListener(CrashListener listener);
 
 } // namespace tandem

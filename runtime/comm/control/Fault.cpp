@@ -26,7 +26,7 @@ Fault at(int64_t rank, const ChannelState *state) {
 } // namespace
 
 Fault Fault::closed(int64_t peer, const RankState &lastSeen) {
-  Fault fault = at(peer, lastSeen.foremost());
+  Fault fault = at(peer, lastSeen.place());
   fault.cause = named(peer) +
                 " was lost: its connection closed, so it was killed or "
                 "crashed; " +
@@ -35,7 +35,7 @@ Fault Fault::closed(int64_t peer, const RankState &lastSeen) {
 }
 
 Fault Fault::silent(int64_t peer, double seconds, const RankState &lastSeen) {
-  Fault fault = at(peer, lastSeen.foremost());
+  Fault fault = at(peer, lastSeen.place());
   fault.givenUp = true;
   fault.cause =
       named(peer) + " is stopped or unreachable: no sign of life for " +

@@ -22,7 +22,7 @@ enum class FrameKind : uint8_t {
   Question = 3,  ///< origin, number, target: what does `target` do?
   Answer = 4,    ///< origin, number, responder, state
   Fault = 5,     ///< fault
-  Crash = 6,     ///< text: from a signal handler
+  Crash = 6,     ///< cause, instruction, location: from a signal handler
   Goodbye = 7,   ///< the sender has ended well
 };
 

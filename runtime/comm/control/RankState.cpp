@@ -31,6 +31,20 @@ const ChannelState *RankState::foremost() const {
   return found == channels.end() ? nullptr : &*found;
 }
 
+const ChannelState *RankState::instruction() const {
+  const ChannelState *found = nullptr;
+  for (const ChannelState &state : channels)
+    if (state.channel != ActivityTable::setUp && !state.instruction.empty() &&
+        (!found || state.still < found->still))
+      found = &state;
+  return found;
+}
+
+const ChannelState *RankState::place() const {
+  const ChannelState *first = foremost(), *last = instruction();
+  return first && first->channel == ActivityTable::setUp && last ? last : first;
+}
+
 std::string RankState::describe(int64_t rank, const char *verb) const {
   std::string text = "rank " + std::to_string(rank) + " " + verb;
   const ChannelState *state = foremost();
@@ -39,6 +53,9 @@ std::string RankState::describe(int64_t rank, const char *verb) const {
   text += " at " + state->place();
   if (state->waits())
     text += ", waiting for rank " + std::to_string(state->waitingFor);
+  const ChannelState *last = instruction();
+  if (last && state->channel == ActivityTable::setUp)
+    text += ", after " + last->place();
   return text;
 }
 
@@ -80,6 +97,7 @@ RankState ActivitySampler::sample(Clock::time_point now) {
     return std::chrono::duration<double>(now - since).count();
   };
   RankState result;
+  std::lock_guard<std::mutex> lock(table.strings);
   for (int channel = 0; channel < ActivityTable::channels; ++channel) {
     const ChannelActivity &row = table[channel];
     uint64_t progress = row.progress.load(std::memory_order_acquire);

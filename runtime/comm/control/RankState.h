@@ -37,7 +37,13 @@ struct RankState {
   /// The channel to name when only one can be: the one that waits longest,
   /// else the one that moved last; null before anything began.
   const ChannelState *foremost() const;
-  /// `rank 3 was at recv #4 (layers.2), waiting for rank 1`
+  /// The instruction that it was at last, of any stream; null before the
+  /// first.
+  const ChannelState *instruction() const;
+  /// `foremost`, or the last instruction where that is no instruction.
+  const ChannelState *place() const;
+  /// `rank 3 was at recv #4 (layers.2), waiting for rank 1`; between steps
+  /// `rank 3 was at order, waiting for rank 0, after send #9 (layers.2)`
   std::string describe(int64_t rank, const char *verb) const;
 
   void write(FrameWriter &frame) const;

@@ -14,6 +14,7 @@ namespace tandem {
 namespace {
 
 std::atomic<SignalBoard *> current{nullptr};
+std::atomic<bool> starting{false};
 
 bool hungUp(int socket) {
   pollfd wanted{socket, POLLRDHUP, 0};
@@ -32,6 +33,15 @@ bool leftBehind(SignalBoard &board) {
   return false;
 }
 
+[[noreturn]] void leaveStart() {
+  static const char line[] =
+      "tandem: error: the launcher ended this rank (SIGTERM) before all ranks "
+      "had found each other: another one has failed, or the run was "
+      "cancelled\n";
+  [[maybe_unused]] ssize_t written = ::write(2, line, sizeof line - 1);
+  _exit(3);
+}
+
 void onSignal(int signal) {
   int saved = errno;
   if (SignalBoard *board = current.load()) {
@@ -44,31 +54,51 @@ void onSignal(int signal) {
           ::write(board->wakeUp, &one, sizeof one);
     }
   }
+  if (signal == SIGTERM && !current.load() && starting.load())
+    leaveStart();
   errno = saved;
 }
 
 /// A Crash frame, built without allocation.
-void tellCrash(const char *line, size_t bytes) {
+class CrashFrame {
+public:
+  explicit CrashFrame(const CrashReport &report) {
+    for (const char *text : {report.cause, report.instruction, report.location})
+      put(text);
+    auto length = static_cast<uint32_t>(size - sizeof(uint32_t));
+    std::memcpy(frame, &length, sizeof length);
+    frame[sizeof length] = static_cast<char>(FrameKind::Crash);
+  }
+  void sendTo(int socket) const {
+    send(socket, frame, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+  }
+
+private:
+  /// Each text has a third of the room.
+  void put(const char *text) {
+    auto length = static_cast<uint32_t>(strnlen(text, 1000));
+    std::memcpy(frame + size, &length, sizeof length);
+    std::memcpy(frame + size + sizeof length, text, length);
+    size += sizeof length + length;
+  }
+
+  char frame[4096];
+  size_t size = frameHeader;
+};
+
+void tellCrash(const CrashReport &report) {
   SignalBoard *board = current.load();
   if (!board)
     return;
-  char frame[2048];
-  auto text = static_cast<uint32_t>(
-      bytes < sizeof frame - 64 ? bytes : sizeof frame - 64);
-  auto length = static_cast<uint32_t>(1 + sizeof text + text);
-  std::memcpy(frame, &length, sizeof length);
-  frame[sizeof length] = static_cast<char>(FrameKind::Crash);
-  std::memcpy(frame + frameHeader, &text, sizeof text);
-  std::memcpy(frame + frameHeader + sizeof text, line, text);
+  CrashFrame frame(report);
   for (std::atomic<int> &socket : board->sockets)
     if (socket.load() >= 0)
-      send(socket.load(), frame, sizeof length + length,
-           MSG_NOSIGNAL | MSG_DONTWAIT);
+      frame.sendTo(socket.load());
 }
 
-void handle(int signal) {
+void handle(int signal, void (*handler)(int)) {
   struct sigaction action{};
-  action.sa_handler = onSignal;
+  action.sa_handler = handler;
   action.sa_flags = SA_RESTART;
   sigaction(signal, &action, nullptr);
 }
@@ -86,13 +116,19 @@ int64_t monotonicNanoseconds() {
   return int64_t(now.tv_sec) * 1000000000 + now.tv_nsec;
 }
 
+void setStarting(bool starts) {
+  starting.store(starts);
+  if (!current.load())
+    handle(SIGTERM, starts ? onSignal : SIG_DFL);
+}
+
 void setSignalBoard(SignalBoard *board) {
   current.store(board);
   setCrashListener(board ? tellCrash : nullptr);
+  handle(SIGTERM, board ? onSignal : SIG_DFL);
+  handle(SIGCONT, board ? onSignal : SIG_DFL);
   if (!board)
     return;
-  handle(SIGTERM);
-  handle(SIGCONT);
   // MPI writes to sockets of peers that may have died: that must not kill
   // this process before it could say whose fault it is.
   struct sigaction pipe{};

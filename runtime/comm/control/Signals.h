@@ -35,8 +35,12 @@ struct SignalBoard {
 
 int64_t monotonicNanoseconds();
 
+/// While `starts`, until there is a board, SIGTERM means that the launcher has
+/// lost another rank: one line, and the process leaves with 3.
+void setStarting(bool starts);
+
 /// Makes `board` the process's, handles SIGTERM and SIGCONT, and ignores
-/// SIGPIPE; null takes it back and leaves the handlers to the next.
+/// SIGPIPE; null takes it back, and the signals mean what they always do.
 void setSignalBoard(SignalBoard *board);
 
 } // namespace tandem

@@ -3,7 +3,7 @@
 namespace tandem {
 namespace {
 
-std::string placeOf(const Activity &activity) {
+std::string textOf(const Activity &activity) {
   std::string text = activity.instruction;
   if (*activity.location)
     text += std::string(" (") + activity.location + ")";
@@ -20,6 +20,19 @@ Activity ActivityBoard::of(int64_t rank, int channel) const {
   return activity;
 }
 
+int64_t ActivityBoard::waitedFor(int64_t rank, int channel) const {
+  int64_t found = rows[rank].cells[channel].waitingFor.load();
+  for (const Cell &cell : rows[rank].cells)
+    if (found < 0)
+      found = cell.waitingFor.load();
+  return found;
+}
+
+std::string ActivityBoard::placeOf(int64_t rank, int channel) const {
+  Activity here = of(rank, channel);
+  return *here.instruction ? textOf(here) : "its first call";
+}
+
 Activity ActivityBoard::latest(int64_t rank) const {
   return of(rank, rows[rank].latest.load(std::memory_order_relaxed));
 }
@@ -31,10 +44,10 @@ std::string ActivityBoard::describe(int64_t rank, int channel) const {
   if (!isHere && !isThere)
     return "has begun nothing yet";
   if (last == channel || !isThere)
-    return "is at " + placeOf(here);
+    return "is at " + textOf(here);
   if (!isHere)
-    return "is at " + placeOf(there);
-  return "is at " + placeOf(here) + " on this stream and at " + placeOf(there) +
+    return "is at " + textOf(there);
+  return "is at " + textOf(here) + " on this stream and at " + textOf(there) +
          " on stream " + std::to_string(last);
 }
 

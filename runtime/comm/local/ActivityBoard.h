@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <string>
+#include <vector>
 
 namespace tandem {
 
@@ -28,9 +29,18 @@ public:
     row.latest.store(channel, std::memory_order_relaxed);
   }
 
+  /// Says which rank `rank` waits for on `channel`, -1 for none.
+  void waitFor(int64_t rank, int channel, int64_t peer) {
+    rows[rank].cells[channel].waitingFor.store(peer, std::memory_order_relaxed);
+  }
+  /// The rank that `rank` waits for: on `channel`, else on any; -1 for none.
+  int64_t waitedFor(int64_t rank, int channel) const;
+
   Activity of(int64_t rank, int channel) const;
   /// What `rank` began last, on any channel.
   Activity latest(int64_t rank) const;
+  /// `all_reduce #12 (mlp.down)`, where `rank` is on `channel`.
+  std::string placeOf(int64_t rank, int channel) const;
   /// `is at all_reduce #12 (mlp.down)`; two places where the rank's last
   /// beginning was on another channel.
   std::string describe(int64_t rank, int channel) const;
@@ -39,6 +49,7 @@ private:
   struct Cell {
     std::atomic<const char *> instruction{""};
     std::atomic<const char *> location{""};
+    std::atomic<int64_t> waitingFor{-1};
   };
   struct alignas(64) Row {
     Cell cells[Communicator::maxChannels];

@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <sched.h>
+#include <set>
 
 namespace tandem {
 
@@ -68,17 +69,36 @@ bool World::exhausted(Patience &patience) const {
          deadlineSeconds;
 }
 
+/// Follows the waits from `peer` on to the rank that waits for nobody, whose
+/// fault it is; in a circle, to the one that closes it.
 void World::stalled(int64_t rank, int channel, int64_t peer) {
   char seconds[32];
   std::snprintf(seconds, sizeof seconds, "%g", deadlineSeconds);
-  Status status = Status::rankFailed(
-      "rank " + std::to_string(rank) + " waited longer than the deadline of " +
-      seconds + " s for rank " + std::to_string(peer) + ", which " +
-      board.describe(peer, channel));
-  Activity own = board.of(rank, channel);
-  status.rank = rank;
-  status.instruction = own.instruction;
-  status.location = own.location;
+  std::string waits = "rank " + std::to_string(rank) +
+                      " has waited longer than the deadline of " + seconds +
+                      " s at " + board.placeOf(rank, channel) + " for rank " +
+                      std::to_string(peer) + ", which ";
+  std::set<int64_t> passed{rank};
+  int64_t culprit = peer, next = -1;
+  while (passed.insert(culprit).second &&
+         (next = board.waitedFor(culprit, channel)) >= 0) {
+    waits += board.describe(culprit, channel) + " and waits for rank " +
+             std::to_string(next);
+    if (passed.count(next)) {
+      waits += ": they wait in a circle";
+      break;
+    }
+    waits += ", which ";
+    culprit = next;
+  }
+  if (next < 0)
+    waits += board.describe(culprit, channel);
+  Status status = Status::rankFailed("rank " + std::to_string(culprit) +
+                                     " stalls: " + waits);
+  Activity there = board.latest(culprit);
+  status.rank = culprit;
+  status.instruction = there.instruction;
+  status.location = there.location;
   abort(std::move(status), rank);
 }
 

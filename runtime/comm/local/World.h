@@ -39,20 +39,24 @@ public:
   void abort(Status cause, int64_t rank);
 
   /// Waits until `done(word)`. False: the world has ended, perhaps because
-  /// this wait lasted longer than the deadline; `missing()` then names the
-  /// rank that did not come.
+  /// this wait lasted longer than the deadline; `missing()` names the rank
+  /// that has not come.
   template <typename Done, typename Missing>
   bool await(WaitWord &word, int64_t rank, int channel, const Done &done,
              const Missing &missing) {
     Patience patience;
-    return word.wait(done, [&] {
+    bool came = word.wait(done, [&] {
       if (ended())
         return true;
+      board.waitFor(rank, channel, missing());
       if (!exhausted(patience))
         return false;
       stalled(rank, channel, missing());
       return true;
     });
+    if (patience.started)
+      board.waitFor(rank, channel, -1);
+    return came;
   }
 
 private:

@@ -75,10 +75,10 @@ TEST_P(DeviceConformance, NothingMayBeAllocated) {
   EXPECT_NE(*memory, nullptr);
 }
 
-TEST_P(DeviceConformance, TooMuchMemoryIsRefusedWithItsSize) {
+TEST_P(DeviceConformance, TooMuchMemoryFailsWithItsSize) {
   Result<std::byte *> memory = device->allocate(SIZE_MAX - 5);
   ASSERT_FALSE(memory.ok());
-  EXPECT_EQ(memory.status().code(), StatusCode::Refused);
+  EXPECT_EQ(memory.status().code(), StatusCode::RankFailed);
   EXPECT_NE(memory.status().message().find(std::to_string(SIZE_MAX - 5)),
             std::string::npos);
 }
