@@ -65,6 +65,8 @@ Status MpiWorld::meet() { return impl->communicator.meet(); }
 
 Status MpiWorld::finish() {
   begin({"close", ""});
+  // Nobody reads or thinks any more.
+  setDeadlineForBytes(true);
   TANDEM_TRY(meet());
   int code = impl->link.table.close();
   impl->plane->close();

@@ -27,10 +27,12 @@ private:
 };
 
 /// The launcher has ended; all ranks but the victims have left with 3 within
-/// `seconds` of the fault; each has said one line that names a victim, an
-/// instruction with its location, and where itself was; no process is left.
+/// `seconds` of the fault; each has said one line that names a victim (any
+/// rank where there are none), where itself was, and, unless there were no
+/// instructions yet, one of those with its location; no process is left.
 void expectSurvivorsLeft(FaultTrial &trial, int ranks,
-                         const std::set<int> &victims, double seconds);
+                         const std::set<int> &victims, double seconds,
+                         bool places = true);
 
 /// The lines of `text` that have `part`.
 std::vector<std::string> linesWith(const std::string &text,

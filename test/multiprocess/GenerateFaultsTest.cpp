@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FaultChecks.h"
+#include "Namespaces.h"
 #include "SmallPlan.h"
 
 #include <csignal>
@@ -19,26 +20,6 @@ using namespace tandem;
 namespace {
 
 bool everything = false;
-
-/// The plan that all trials run, made once.
-struct World : ::testing::Environment {
-  void SetUp() override {
-    char name[] = "/tmp/tandem-faults-XXXXXX";
-    folder = mkdtemp(name);
-    plan = folder + "/small.plan";
-    Status made = makeSmallPlan(folder + "/model", plan, 512);
-    ASSERT_TRUE(made.ok()) << made.toString();
-    Result<std::vector<InstructionKind>> found = kindsOf(plan);
-    ASSERT_TRUE(found.ok()) << found.status().toString();
-    kinds = *found;
-  }
-  void TearDown() override { (void)std::system(("rm -rf " + folder).c_str()); }
-
-  std::string folder, plan;
-  std::vector<InstructionKind> kinds;
-};
-
-World *world;
 
 /// One way to break, and what becomes of it.
 struct Planted {
@@ -77,7 +58,7 @@ struct GenerateFaults : ::testing::Test {
     TrialOptions options;
     options.command = {TANDEM_PROGRAM,
                        "generate",
-                       world->plan,
+                       SmallPlan::get().plan(),
                        "--comm",
                        comm,
                        "--threads",
@@ -144,10 +125,10 @@ struct GenerateFaults : ::testing::Test {
   template <size_t Count, typename Trial>
   void onAllKinds(const Planted (&faults)[Count], const Trial &trial) {
     for (const Planted &planted : faults) {
-      size_t drawn = size_t(draws.upTo(int(world->kinds.size())));
-      for (size_t i = 0; i < world->kinds.size(); ++i)
+      size_t drawn = size_t(draws.upTo(int(SmallPlan::get().kinds().size())));
+      for (size_t i = 0; i < SmallPlan::get().kinds().size(); ++i)
         if (everything || (planted.brief && i == drawn))
-          trial(world->kinds[i], planted);
+          trial(SmallPlan::get().kinds()[i], planted);
     }
   }
 
@@ -157,7 +138,7 @@ struct GenerateFaults : ::testing::Test {
 
 TEST_F(GenerateFaults, ThePlanHasManyKinds) {
   std::set<std::string> names;
-  for (const InstructionKind &kind : world->kinds)
+  for (const InstructionKind &kind : SmallPlan::get().kinds())
     names.insert(kind.name);
   for (const char *name :
        {"embedding", "einsum", "rms_norm", "rope", "attention", "update_slice",
@@ -179,12 +160,37 @@ TEST_F(GenerateFaults, EndAllThreads) {
   });
 }
 
+/// A link between two hosts goes down while a rank is at an instruction of
+/// each kind. Tandem's own connections take that link, and then the ranks on
+/// the other side are lost, or another one, and then nobody is lost but waits
+/// do not end.
+TEST_F(GenerateFaults, ACutDataLinkEndsAllProcesses) {
+  if (!haveMpirun())
+    GTEST_SKIP() << "mpirun is not installed";
+  const Planted moment{"delay=0.5", 2, 3};
+  const auto &kinds = SmallPlan::get().kinds();
+  size_t drawn = size_t(draws.upTo(int(kinds.size())));
+  for (size_t i = 0; i < kinds.size(); ++i) {
+    if (!everything && i != drawn)
+      continue;
+    Namespaces hosts(/*controlFirst=*/draws.upTo(2) == 1);
+    if (!hosts.missing().empty())
+      GTEST_SKIP() << hosts.missing();
+    TrialOptions options = trialOf(kinds[i], moment, rankOf(kinds[i]), "mpi");
+    options.launcher = hosts.launcher(/*byNode=*/draws.upTo(2) == 1);
+    FaultTrial trial(options);
+    SCOPED_TRACE(draws.trace() + " TANDEM_FAULT=" + planting);
+    ASSERT_TRUE(trial.waitForFault(60)) << trial.output();
+    trial.markFault();
+    hosts.cutDataLink();
+    expectSurvivorsLeft(trial, 4, {}, 5 + moment.deadline);
+  }
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
   ::testing::InitGoogleTest(&argc, argv);
   everything = argc > 1 && std::strcmp(argv[1], "--all") == 0;
-  world = new World;
-  ::testing::AddGlobalTestEnvironment(world);
   return RUN_ALL_TESTS();
 }

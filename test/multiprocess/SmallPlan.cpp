@@ -72,21 +72,7 @@ std::vector<const fb::Entry *> entriesOf(const Plan &plan) {
   return found;
 }
 
-} // namespace
-
-Status makeSmallPlan(const std::string &model, const std::string &plan,
-                     int64_t maxSeq) {
-  TANDEM_TRY(writeModel(model));
-  std::string command = std::string(TANDEM_PROGRAM) + " -q compile " + model +
-                        " -o " + plan + " --mesh pp=2,tp=2 --max-seq " +
-                        std::to_string(maxSeq) + " > /dev/null";
-  if (std::system(command.c_str()) != 0)
-    return Status::refused("failed: " + command);
-  return Status();
-}
-
-Result<std::vector<InstructionKind>> kindsOf(const std::string &path) {
-  TANDEM_ASSIGN(Plan plan, Plan::load(path));
+std::vector<InstructionKind> kindsOf(const Plan &plan) {
   std::set<std::pair<std::string, uint32_t>> seen;
   std::vector<InstructionKind> kinds;
   for (const fb::Entry *entry : entriesOf(plan))
@@ -100,6 +86,46 @@ Result<std::vector<InstructionKind>> kindsOf(const std::string &path) {
           kinds.push_back({name, entry->name()->str(), stage});
       }
   return kinds;
+}
+
+void must(const Status &status) {
+  if (status.ok())
+    return;
+  std::fprintf(stderr, "%s\n", status.toString().c_str());
+  std::exit(1);
+}
+
+} // namespace
+
+SmallPlan::SmallPlan() {
+  char name[] = "/tmp/tandem-faults-XXXXXX";
+  folder_ = mkdtemp(name);
+  must(writeModel(model()));
+  compile("small.plan", "--max-seq 512");
+  Result<Plan> made = Plan::load(plan());
+  must(made.status());
+  kinds_ = kindsOf(*made);
+}
+
+SmallPlan::~SmallPlan() {
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+}
+
+SmallPlan &SmallPlan::get() {
+  static SmallPlan plan;
+  return plan;
+}
+
+std::string SmallPlan::compile(const std::string &name,
+                               const std::string &flags) {
+  std::string path = folder_ + "/" + name;
+  std::string command = std::string(TANDEM_PROGRAM) + " -q compile " + model() +
+                        " -o " + path + " --mesh pp=2,tp=2 " + flags +
+                        " > /dev/null";
+  if (std::system(command.c_str()) != 0)
+    must(Status::refused("failed: " + command));
+  return path;
 }
 
 } // namespace tandem

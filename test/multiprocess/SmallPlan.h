@@ -5,7 +5,6 @@
 
 #include "runtime/base/Status.h"
 
-#include <map>
 #include <string>
 #include <vector>
 
@@ -18,14 +17,31 @@ struct InstructionKind {
   uint32_t stage = 0;
 };
 
-/// Writes a random llama of two layers into the folder `model` and compiles it
-/// by the tandem program into `plan`, for pp=2,tp=2.
-Status makeSmallPlan(const std::string &model, const std::string &plan,
-                     int64_t maxSeq);
+/// A random llama of two layers in a folder of its own, and plans of it for
+/// pp=2,tp=2: ranks 0 and 1 are stage 0. The folder goes with the object.
+class SmallPlan {
+public:
+  static constexpr int ranks = 4;
 
-/// Every kind of instruction that generating runs, greedily or with draws,
-/// with the stages that have it.
-Result<std::vector<InstructionKind>> kindsOf(const std::string &plan);
+  SmallPlan();
+  ~SmallPlan();
+  /// Made by the first that asks; a failure to make it fails the program.
+  static SmallPlan &get();
+
+  const std::string &folder() const { return folder_; }
+  std::string model() const { return folder_ + "/model"; }
+  /// Generates up to 512 ids.
+  std::string plan() const { return folder_ + "/small.plan"; }
+  /// Compiles another plan of the model and returns its path.
+  std::string compile(const std::string &name, const std::string &flags);
+  /// Every kind of instruction that generating runs, greedily or with draws,
+  /// with the stages that have it.
+  const std::vector<InstructionKind> &kinds() const { return kinds_; }
+
+private:
+  std::string folder_;
+  std::vector<InstructionKind> kinds_;
+};
 
 } // namespace tandem
 

@@ -39,7 +39,8 @@ std::optional<Fault> Inquiry::answer(const RankState &state) {
   bool asked = std::find(path.begin(), path.end(), next) != path.end();
   if (next == rank || asked)
     return blame(there, "waits for rank " + std::to_string(next) +
-                            ", so that they wait in a circle");
+                            ", so that they wait in a circle: nothing passes "
+                            "between them, as when a network link is down");
   path.push_back(next);
   return std::nullopt;
 }
