@@ -62,6 +62,8 @@ void expectSurvivorsLeft(FaultTrial &trial, int ranks,
   SCOPED_TRACE("output:\n" + trial.output());
   ASSERT_TRUE(ended) << "the launcher did not end";
   EXPECT_NE(trial.launcherCode(), 0);
+  for (int victim : victims)
+    trial.wake(victim);
   for (int rank = 0; rank < ranks; ++rank) {
     if (victims.count(rank))
       continue;

@@ -35,8 +35,8 @@ const char rankScript[] = R"(rank=${OMPI_COMM_WORLD_RANK:-0}
 export rank
 setsid sh "$TANDEM_TRIAL/waiter.sh" "$@" &
 waiter=$!
-trap 'kill -TERM $(cat "$TANDEM_TRIAL/pid.$rank")' TERM
-trap 'kill -CONT $(cat "$TANDEM_TRIAL/pid.$rank")' CONT
+trap 'kill -TERM $(cat "$TANDEM_TRIAL/pid.$rank") 2>/dev/null' TERM
+trap 'kill -CONT $(cat "$TANDEM_TRIAL/pid.$rank") 2>/dev/null' CONT
 while kill -0 $waiter 2>/dev/null; do wait $waiter; code=$?; done
 exit $code
 )";
@@ -219,6 +219,13 @@ bool FaultTrial::waitForEnd(double seconds) {
       return false;
   }
   return true;
+}
+
+void FaultTrial::wake(int rank) {
+  if (codeOf(rank) < 0)
+    kill(pidOf(rank), SIGCONT);
+  for (int i = 0; i < 300 && codeOf(rank) < 0; ++i)
+    pauseBriefly();
 }
 
 double FaultTrial::endOf(int rank) const {

@@ -67,6 +67,9 @@ public:
 
   /// Waits until the launcher has ended; false after `seconds`.
   bool waitForEnd(double seconds);
+  /// Lets a stopped process run on, as mpirun does before it kills, and waits
+  /// three seconds for its end.
+  void wake(int rank);
   /// When the process of `rank` ended, in seconds since the fault (or since
   /// it was started), -1 where it did not.
   double endOf(int rank) const;

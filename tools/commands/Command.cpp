@@ -3,6 +3,7 @@
 #include "runtime/base/Log.h"
 #include "runtime/comm/MpiModule.h"
 
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <dnnl_version.h>
@@ -35,6 +36,8 @@ std::string versionText(const std::string &name) {
 
 Program::Program(const std::string &name, const std::string &description)
     : app(description, name) {
+  // A file that grows beyond the limit is an error of its write.
+  std::signal(SIGXFSZ, SIG_IGN);
   app.require_subcommand(1);
   app.fallthrough();
   // Computed when asked for only: it loads the MPI module.

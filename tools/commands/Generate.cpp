@@ -28,6 +28,16 @@ void onInterrupt(int) {
     _exit(130);
 }
 
+/// Ctrl-C and SIGTERM end the text after the step; under mpirun SIGTERM is the
+/// control plane's.
+void handleInterrupts() {
+  std::signal(SIGINT, onInterrupt);
+  struct sigaction before{};
+  sigaction(SIGTERM, nullptr, &before);
+  if (before.sa_handler == SIG_DFL)
+    std::signal(SIGTERM, onInterrupt);
+}
+
 /// The plan's tokenizer, where its files or those of --weights have one.
 std::shared_ptr<const Tokenizer> findTokenizer(const Plan &plan,
                                                const std::string &weights) {
@@ -141,7 +151,7 @@ Status generate(const Options &options, Session &session) {
     if (!options.json)
       std::cout << piece << std::flush;
   };
-  std::signal(SIGINT, onInterrupt);
+  handleInterrupts();
   TANDEM_ASSIGN(std::vector<Generated> results,
                 generator.run({prompt}, settings, onId));
   if (decoder) {
