@@ -1,4 +1,5 @@
 #include "passes/strategy/CostNetwork.h"
+#include "passes/strategy/Dominance.h"
 #include "passes/strategy/Elimination.h"
 #include "passes/strategy/LocalSearch.h"
 
@@ -61,19 +62,34 @@ std::vector<int> search(const CostTables &network, std::vector<int> start,
   return search.assignment();
 }
 
-ComponentSolution solveComponent(const CostTables &network,
-                                 const CostNetworkOptions &options) {
+/// As if nothing could be left out of it.
+ComponentSolution solveReduced(const CostTables &network,
+                               const CostNetworkOptions &options) {
   EliminationPlan plan = planWithin(network, options);
   Elimination elimination = eliminate(network, plan);
   ComponentSolution solution;
   solution.lowerBound = elimination.lowerBound;
   solution.conflict = std::move(elimination.conflict);
-  if (!solution.conflict.empty())
-    return solution;
   solution.assignment = std::move(elimination.assignment);
-  if (!plan.exact)
+  if (solution.conflict.empty() && !plan.exact)
     solution.assignment = search(network, std::move(solution.assignment),
                                  solution.lowerBound, options.moves);
+  return solution;
+}
+
+ComponentSolution solveComponent(const CostTables &network,
+                                 const CostNetworkOptions &options) {
+  ReducedTables reduced = withoutDominated(network, options.maximumWork / 4);
+  ComponentSolution solution = solveReduced(reduced.network, options);
+  if (!solution.conflict.empty()) {
+    // What was left out may be part of the reason.
+    Elimination whole = eliminate(network, planWithin(network, options));
+    if (!whole.conflict.empty())
+      solution.conflict = std::move(whole.conflict);
+    return solution;
+  }
+  for (size_t v = 0; v < solution.assignment.size(); ++v)
+    solution.assignment[v] = reduced.kept[v][solution.assignment[v]];
   LocalSearch last(network, std::move(solution.assignment));
   last.lowerTies();
   solution.allowed = last.score().forbidden == 0;

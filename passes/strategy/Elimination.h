@@ -54,6 +54,12 @@ EliminationPlan
 planElimination(const CostTables &network, int64_t maximumTable,
                 EliminationOrder order = EliminationOrder::Smallest);
 
+/// Variables, ascending, without which the others can be eliminated exactly
+/// with tables of about `maximumTable` entries. Where one has to go, it is one
+/// with many neighbours, weighted by its `preference` (at least 1).
+std::vector<int> cutsetOf(const CostTables &network, int64_t maximumTable,
+                          const std::vector<int> &preference);
+
 struct Elimination {
   /// No assignment costs less; kForbidden where none is allowed.
   int64_t lowerBound = 0;

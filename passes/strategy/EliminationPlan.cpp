@@ -27,7 +27,7 @@ int64_t logarithmOf(uint64_t size) {
 /// tables would be.
 class Neighbours {
 public:
-  explicit Neighbours(const std::vector<int> &sizes) : of(sizes.size()) {
+  explicit Neighbours(const std::vector<int> &sizes) : lists(sizes.size()) {
     for (int size : sizes)
       weights.push_back(logarithmOf(size));
     sums = weights;
@@ -44,11 +44,12 @@ public:
   /// The logarithm of the size of a variable's sum.
   int64_t weightOf(int v) const { return sums[v]; }
 
-private:
   using Neighbour = std::pair<int, int>; // variable, tables shared
+  const std::vector<Neighbour> &of(int v) const { return lists[v]; }
 
+private:
   void count(int v, int u, int change) {
-    std::vector<Neighbour> &list = of[v];
+    std::vector<Neighbour> &list = lists[v];
     auto at = std::lower_bound(list.begin(), list.end(), Neighbour(u, 0));
     if (at == list.end() || at->first != u) {
       at = list.insert(at, Neighbour(u, 0));
@@ -61,7 +62,7 @@ private:
     sums[v] -= weights[u];
   }
 
-  std::vector<std::vector<Neighbour>> of;
+  std::vector<std::vector<Neighbour>> lists;
   std::vector<int64_t> weights, sums;
 };
 
@@ -85,6 +86,24 @@ public:
         eliminate(v);
     }
     return std::move(plan);
+  }
+
+  std::vector<int> cutset(const std::vector<int> &preference) {
+    std::vector<int> cut;
+    while (!queue.empty()) {
+      auto [weight, v] = queue.top();
+      queue.pop();
+      if (eliminated[v] || weight != weightOf(v))
+        continue;
+      while (!eliminated[v] && weightOf(v) > logarithmOf(limit)) {
+        cut.push_back(preferred(v, preference));
+        decide(cut.back());
+      }
+      if (!eliminated[v])
+        eliminate(v);
+    }
+    std::sort(cut.begin(), cut.end());
+    return cut;
   }
 
 private:
@@ -139,6 +158,33 @@ private:
       if (!used[t])
         live.push_back(t);
     return live;
+  }
+
+  /// Of `v` and its neighbours the one with the most neighbours, each counted
+  /// as often as its preference says.
+  int preferred(int v, const std::vector<int> &preference) const {
+    auto scoreOf = [&](int u) {
+      return static_cast<int64_t>(neighbours.of(u).size()) * preference[u];
+    };
+    int best = v;
+    for (auto [u, shared] : neighbours.of(v))
+      if (scoreOf(u) > scoreOf(best))
+        best = u;
+    return best;
+  }
+
+  /// Takes `v` out of all tables, as if its alternative were known.
+  void decide(int v) {
+    eliminated[v] = true;
+    for (int t : liveTables(v)) {
+      std::vector<int> &scope = plan.scopes[t];
+      neighbours.count(scope, -1);
+      scope.erase(std::find(scope.begin(), scope.end(), v));
+      neighbours.count(scope, 1);
+      used[t] = scope.empty();
+      for (int u : scope)
+        enqueue(u);
+    }
   }
 
   /// Large tables first, each into the first part that it fits.
@@ -213,6 +259,12 @@ private:
 EliminationPlan planElimination(const CostTables &network, int64_t maximumTable,
                                 EliminationOrder order) {
   return Planner(network, maximumTable, order).run();
+}
+
+std::vector<int> cutsetOf(const CostTables &network, int64_t maximumTable,
+                          const std::vector<int> &preference) {
+  return Planner(network, maximumTable, EliminationOrder::Smallest)
+      .cutset(preference);
 }
 
 } // namespace tandem

@@ -3,13 +3,14 @@
 #include "passes/strategy/Elimination.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 
 namespace tandem {
 namespace {
 
 /// Blocks grow to so many variables, and to tables of so many entries.
-constexpr size_t kLargestBlock = 64;
+constexpr uint64_t kLargestBlock = 1024;
 constexpr int64_t kLargestTable = 4096;
 
 void add(AssignmentScore &score, int64_t cost) {
@@ -17,6 +18,24 @@ void add(AssignmentScore &score, int64_t cost) {
     ++score.forbidden;
   else
     score.cost = addCosts(score.cost, cost);
+}
+
+AssignmentScore scoreOf(const CostTables &network,
+                        const std::vector<int> &values) {
+  AssignmentScore total;
+  add(total, network.constant);
+  for (const CostTable &table : network.tables)
+    add(total, table.costs[entryOf(table, values, network.sizes)]);
+  return total;
+}
+
+/// The numbers below `count` that are not in `left`, both ascending.
+std::vector<int> allBut(int count, const std::vector<int> &left) {
+  std::vector<int> all(count), rest;
+  std::iota(all.begin(), all.end(), 0);
+  std::set_difference(all.begin(), all.end(), left.begin(), left.end(),
+                      std::back_inserter(rest));
+  return rest;
 }
 
 } // namespace
@@ -29,13 +48,7 @@ LocalSearch::LocalSearch(const CostTables &network, std::vector<int> start)
       tablesOf[v].push_back(static_cast<int>(t));
 }
 
-AssignmentScore LocalSearch::score() const {
-  AssignmentScore total;
-  add(total, network.constant);
-  for (const CostTable &table : network.tables)
-    add(total, table.costs[entryOf(table, values, network.sizes)]);
-  return total;
-}
+AssignmentScore LocalSearch::score() const { return scoreOf(network, values); }
 
 /// What the tables of `variable` add for each of its alternatives.
 std::vector<AssignmentScore> LocalSearch::scoresOf(int variable) const {
@@ -104,19 +117,21 @@ uint64_t LocalSearch::draw(uint64_t below) {
   return (x ^ (x >> 32)) % below;
 }
 
-/// Up to `size` variables that hang together, in the order in which a walk
-/// from `seed` meets them.
-std::vector<int> LocalSearch::blockAround(int seed, size_t size) {
+/// Up to `size` variables that hang together, ascending.
+std::vector<int> LocalSearch::blockAround(int seed, uint64_t size) {
   std::vector<int> block{seed};
-  for (size_t tries = 4 * size; block.size() < size && tries > 0; --tries) {
-    int v = block[draw(block.size())];
-    const std::vector<int> &tables = tablesOf[v];
+  std::vector<bool> inside(values.size(), false);
+  inside[seed] = true;
+  for (uint64_t tries = 4 * size; block.size() < size && tries > 0; --tries) {
+    const std::vector<int> &tables = tablesOf[block[draw(block.size())]];
     const std::vector<int> &scope =
         network.tables[tables[draw(tables.size())]].scope;
-    int u = scope[draw(scope.size())];
-    if (std::find(block.begin(), block.end(), u) == block.end())
-      block.push_back(u);
+    int v = scope[draw(scope.size())];
+    if (!inside[v])
+      block.push_back(v);
+    inside[v] = true;
   }
+  std::sort(block.begin(), block.end());
   return block;
 }
 
@@ -130,21 +145,30 @@ CostTables LocalSearch::conditioned(const std::vector<int> &block) const {
   return network.restrictedTo(block, values, tables);
 }
 
-/// Decides `block` as a whole, or its first half where it is too wide.
-void LocalSearch::decideBlock(std::vector<int> block) {
-  for (; block.size() > 1; block.resize(block.size() / 2)) {
-    movesLeft -= static_cast<int64_t>(block.size());
-    std::vector<int> ordered = block;
-    std::sort(ordered.begin(), ordered.end());
-    CostTables part = conditioned(ordered);
-    EliminationPlan plan = planElimination(part, kLargestTable);
-    if (!plan.exact)
-      continue;
-    Elimination best = eliminate(std::move(part), plan);
-    for (size_t i = 0; i < best.assignment.size(); ++i)
-      values[ordered[i]] = best.assignment[i];
-    return;
+/// Decides the variables of `block` together, but for those that make it too
+/// wide, which keep their alternatives.
+void LocalSearch::decideBlock(const std::vector<int> &block) {
+  movesLeft -= static_cast<int64_t>(block.size());
+  CostTables part = conditioned(block);
+  std::vector<int> before, preference;
+  for (int v : block) {
+    before.push_back(values[v]);
+    preference.push_back(1 + static_cast<int>(draw(8)));
   }
+  std::vector<int> open =
+      allBut(part.variables(), cutsetOf(part, kLargestTable, preference));
+  std::vector<int> tables = allBut(static_cast<int>(part.tables.size()), {});
+  CostTables narrow = part.restrictedTo(open, before, tables);
+  // The order may differ from the cutset's, so larger tables may be needed.
+  EliminationPlan plan = planElimination(narrow, 16 * kLargestTable);
+  Elimination best = eliminate(std::move(narrow), plan);
+  std::vector<int> after = before;
+  for (size_t i = 0; i < best.assignment.size(); ++i)
+    after[open[i]] = best.assignment[i];
+  if (scoreOf(part, before) < scoreOf(part, after))
+    return;
+  for (size_t i = 0; i < block.size(); ++i)
+    values[block[i]] = after[i];
 }
 
 void LocalSearch::improve(int64_t moves, int64_t lowerBound) {
@@ -163,8 +187,8 @@ void LocalSearch::improve(int64_t moves, int64_t lowerBound) {
       nextScore = movesLeft - interval;
     }
     uint64_t seed = draw(values.size());
-    size_t size = 2 + draw(kLargestBlock - 1);
-    decideBlock(blockAround(static_cast<int>(seed), size));
+    uint64_t size = std::min<uint64_t>(kLargestBlock, values.size());
+    decideBlock(blockAround(static_cast<int>(seed), 2 + draw(size - 1)));
   }
 }
 

@@ -44,8 +44,8 @@ private:
   std::vector<AssignmentScore> scoresOf(int variable) const;
   bool decide(int variable);
   void descend(std::vector<int> pending);
-  std::vector<int> blockAround(int seed, size_t size);
-  void decideBlock(std::vector<int> block);
+  std::vector<int> blockAround(int seed, uint64_t size);
+  void decideBlock(const std::vector<int> &block);
   CostTables conditioned(const std::vector<int> &block) const;
   uint64_t draw(uint64_t below);
 
