@@ -103,9 +103,10 @@ private:
     // A result that replaces a state lies as the state does.
     for (BlockArgument argument : body.getArguments())
       if (auto aliases = function.getArgAttrOfType<IntegerAttr>(
-              argument.getArgNumber(), TandemDialect::kAliases))
-        tensors.try_emplace(terminator->getOperand(aliases.getInt()),
-                            tensors[argument]);
+              argument.getArgNumber(), TandemDialect::kAliases)) {
+        int state = tensorOf(argument); // No reference: the map may grow.
+        tensors.try_emplace(terminator->getOperand(aliases.getInt()), state);
+      }
     for (Operation &op : body.without_terminator())
       if (failed(addOperation(&op)))
         return failure();
