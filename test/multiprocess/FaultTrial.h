@@ -85,6 +85,7 @@ public:
 private:
   std::string read(const std::string &name) const;
   bool waitForFiles(const std::string &prefix);
+  void waitForCodes() const;
   void start(const TrialOptions &options);
 
   int ranks;

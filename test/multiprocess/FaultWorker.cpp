@@ -11,6 +11,9 @@
 //   exit    leaves main without a word     bus     reads a file that was cut
 //   order   makes another call             end     all ranks end well
 //
+// With the KIND `garble` it is rank 0 of a world of tandem's ranks, and gives
+// them a plan that cannot be read.
+//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/comm/MpiModule.h"
@@ -112,6 +115,10 @@ int run(const std::string &folder, double deadline, const std::string &kind) {
   if (!world.ok()) {
     std::cerr << world.status().toString() << "\n";
     return 1;
+  }
+  if (kind == "garble") {
+    std::string message = "Pno plan";
+    return world->broadcast(message).ok() ? world->finish().exitCode() : 99;
   }
   std::vector<int64_t> everyone(world->size());
   std::iota(everyone.begin(), everyone.end(), 0);

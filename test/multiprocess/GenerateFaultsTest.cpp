@@ -79,7 +79,8 @@ struct GenerateFaults : ::testing::Test {
   }
 
   int rankOf(const InstructionKind &kind) {
-    return int(kind.stage) * 2 + draws.upTo(2);
+    int stage = kind.stages[size_t(draws.upTo(int(kind.stages.size())))];
+    return stage * 2 + draws.upTo(2);
   }
 
   void onOneOf4(const InstructionKind &kind, const Planted &planted) {

@@ -91,7 +91,22 @@ TEST_F(PhaseFaults, ARankThatDoesNotUnderstandItsCommandLine) {
   SCOPED_OUTPUT(trial);
   EXPECT_EQ(trial.codeOf(2), 2);
   EXPECT_NE(trial.output().find("--tokens"), std::string::npos);
+  EXPECT_NE(trial.output().find("before all ranks had found each other"),
+            std::string::npos);
   EXPECT_TRUE(trial.leftBehind().empty());
+}
+
+TEST_F(PhaseFaults, ARankThatCannotReadThePlan) {
+  TrialOptions options = generation("");
+  options.before[0] = "set -- " TANDEM_FAULT_WORKER " 30 garble";
+  FaultTrial trial(options);
+  ASSERT_TRUE(trial.waitForEnd(30)) << trial.output();
+  SCOPED_OUTPUT(trial);
+  for (int rank = 0; rank < 4; ++rank)
+    EXPECT_EQ(trial.codeOf(rank), 3) << rank;
+  EXPECT_EQ(linesWith(trial.output(), "the plan of rank 0 cannot be read here")
+                .size(),
+            4u);
 }
 
 //===----------------------------------------------------------------------===//

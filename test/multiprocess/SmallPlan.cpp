@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <random>
-#include <set>
 
 namespace tandem {
 namespace {
@@ -72,19 +72,31 @@ std::vector<const fb::Entry *> entriesOf(const Plan &plan) {
   return found;
 }
 
+/// Adds what one stage of `entry` runs to `kinds`.
+void addKinds(const Plan &plan, const fb::Entry &entry, uint32_t stage,
+              std::map<std::string, InstructionKind> &kinds) {
+  const std::string entryName = entry.name()->str();
+  for (const fb::Instruction *it :
+       *entry.programs()->Get(stage)->instructions()) {
+    std::string name = it->op() == fb::Opcode::Launch
+                           ? plan.kernel(it->target())
+                           : tandem::name(it->op());
+    InstructionKind &kind =
+        kinds.emplace(name, InstructionKind{name, entryName, {}}).first->second;
+    bool known = !kind.stages.empty() && kind.stages.back() == int(stage);
+    if (kind.entry == entryName && !known)
+      kind.stages.push_back(int(stage));
+  }
+}
+
 std::vector<InstructionKind> kindsOf(const Plan &plan) {
-  std::set<std::pair<std::string, uint32_t>> seen;
-  std::vector<InstructionKind> kinds;
+  std::map<std::string, InstructionKind> found;
   for (const fb::Entry *entry : entriesOf(plan))
     for (uint32_t stage = 0; stage < entry->programs()->size(); ++stage)
-      for (const fb::Instruction *it :
-           *entry->programs()->Get(stage)->instructions()) {
-        std::string name = it->op() == fb::Opcode::Launch
-                               ? plan.kernel(it->target())
-                               : tandem::name(it->op());
-        if (seen.emplace(name, stage).second)
-          kinds.push_back({name, entry->name()->str(), stage});
-      }
+      addKinds(plan, *entry, stage, found);
+  std::vector<InstructionKind> kinds;
+  for (auto &[name, kind] : found)
+    kinds.push_back(std::move(kind));
   return kinds;
 }
 

@@ -10,11 +10,11 @@
 
 namespace tandem {
 
-/// What a rank of some stage does in a generation.
+/// What ranks do in a generation.
 struct InstructionKind {
-  std::string name; ///< An opcode or a kernel.
-  std::string entry;
-  uint32_t stage = 0;
+  std::string name;        ///< An opcode or a kernel.
+  std::string entry;       ///< One that has it.
+  std::vector<int> stages; ///< Where that entry has it.
 };
 
 /// A random llama of two layers in a folder of its own, and plans of it for
@@ -34,8 +34,7 @@ public:
   std::string plan() const { return folder_ + "/small.plan"; }
   /// Compiles another plan of the model and returns its path.
   std::string compile(const std::string &name, const std::string &flags);
-  /// Every kind of instruction that generating runs, greedily or with draws,
-  /// with the stages that have it.
+  /// Every kind of instruction that generating runs, greedily or with draws.
   const std::vector<InstructionKind> &kinds() const { return kinds_; }
 
 private:

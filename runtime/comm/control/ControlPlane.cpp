@@ -55,8 +55,12 @@ Status ControlPlane::connect(const std::vector<std::string> &addresses) {
         " addresses for " + std::to_string(impl->size) + " ranks");
   std::vector<EndpointAddress> all;
   for (const std::string &packed : addresses) {
-    TANDEM_ASSIGN(EndpointAddress address, EndpointAddress::unpack(packed));
-    all.push_back(std::move(address));
+    Result<EndpointAddress> address = EndpointAddress::unpack(packed);
+    if (!address.ok())
+      return Status::rankFailed(address.status().message() + ": rank " +
+                                std::to_string(all.size()) +
+                                " runs another build of Tandem");
+    all.push_back(std::move(*address));
   }
   impl->ranksHere = std::count_if(all.begin(), all.end(), [&](const auto &one) {
     return one.machine == all[impl->rank].machine;
