@@ -79,8 +79,7 @@ LogicalResult TandemDialect::verifyOperationAttribute(Operation *op,
   return success();
 }
 
-LogicalResult TandemDialect::verifyRegionArgAttribute(Operation *op,
-                                                      unsigned,
+LogicalResult TandemDialect::verifyRegionArgAttribute(Operation *op, unsigned,
                                                       unsigned index,
                                                       NamedAttribute attr) {
   // MLIR calls this for the arguments of functions only.
@@ -170,15 +169,32 @@ LocalAttr localOf(Type type) {
                 : LocalAttr();
 }
 
+/// The shortest list found that splits a dimension of `size` as `axes` do.
+static AxisList shortSpelling(int64_t size, const AxisList &axes) {
+  AxisList spelled = withoutTrivial(axes);
+  for (size_t i = 0; i + 1 < spelled.size();) {
+    AxisList joined = spelled;
+    joined[i].size *= joined[i + 1].size;
+    joined.erase(joined.begin() + static_cast<int64_t>(i) + 1);
+    if (spelled[i].precedes(spelled[i + 1]) && sameSplit(size, joined, axes))
+      spelled = joined;
+    else
+      ++i;
+  }
+  return spelled;
+}
+
 RankedTensorType localType(RankedTensorType type, ShardingAttr sharding,
                            const Mesh &mesh, ReductionKind reduction) {
   SmallVector<int64_t> shape = globalShape(type);
   Sharding value = sharding.getValue(mesh);
   std::vector<int64_t> local = localShape(toVector(shape), value);
-  // Axes of size 1 split nothing: equal layouts have equal types.
-  for (DimSharding &dim : value.dims)
-    dim.axes = withoutTrivial(dim.axes);
+  // Equal layouts have equal types.
+  for (size_t d = 0; d < value.dims.size(); ++d)
+    value.dims[d].axes = shortSpelling(shape[d], value.dims[d].axes);
   value.unreduced = withoutTrivial(value.unreduced);
+  llvm::sort(value.unreduced);
+  value.unreduced = merged(value.unreduced);
   sharding = ShardingAttr::get(sharding.getMesh(), value, mesh);
   auto encoding = LocalAttr::get(type.getContext(), shape, sharding, reduction);
   return RankedTensorType::get(local, type.getElementType(), encoding);

@@ -170,7 +170,11 @@ LogicalResult GatherOp::verify() {
 ShardingRule GatherOp::getShardingRule() {
   GatherFactors gather(shapeOf(getInput()), shapeOf(getIndices()),
                        getBatchDims());
-  gather.factors[getDim()].kind = FactorKind::Reduction;
+  Factor &looked = gather.factors[getDim()];
+  looked.kind = FactorKind::Reduction;
+  // Truth values have no sum; the others give false, and true is larger.
+  if (elementTypeOf(getInput()).isInteger(1))
+    looked.reduction = ReductionKind::Max;
   gather.input.linear = true;
   return {gather.factors, {gather.input, gather.indices}, {gather.rows}, false};
 }

@@ -256,8 +256,10 @@ LogicalResult AttentionOp::verify() {
   if (Value slopes = getSlopes())
     if (failed(expectShape(*this, "slopes", slopes, {kv, group})))
       return failure();
-  if (failed(expectElementType(*this, "second result", getLse(),
-                               Float32Type::get(getContext()))))
+  Type element = getQuery().getType().getElementType();
+  if (!element.isF64())
+    element = Float32Type::get(getContext());
+  if (failed(expectElementType(*this, "second result", getLse(), element)))
     return failure();
   if (static_cast<int64_t>(getWindow()) < 0)
     return emitOpError() << "window is " << static_cast<int64_t>(getWindow())

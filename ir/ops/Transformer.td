@@ -101,7 +101,8 @@ def Tandem_AttentionOp : Tandem_TensorOp<"attention", [AttrSizedOperandSegments,
     Constraints:
     1. shapes agree as above;
     2. positions have one entry a batch row; the mask is [batch, keys];
-    3. the second result is [batch, sequence, kv, group] of f32.
+    3. the second result is [batch, sequence, kv, group] of f32, or of f64 for
+       queries of f64.
   }];
   let arguments = (ins Tandem_FloatTensor:$query, Tandem_FloatTensor:$key,
       Tandem_FloatTensor:$value, Tandem_IntTensor:$positions,

@@ -35,13 +35,18 @@ std::optional<Range> rangeOf(OpOperand &use) {
         return indices(op.getIndices(), op.getBase(), op.getDim());
       })
       .Case([&](UpdateSliceOp op) {
-        return op.getLengths() == value ? exactly(sizeOfDim(op.getRows(), 1))
-               : op.getPositions() == value ? exactly(0)
-                                            : Found();
+        return op.getLengths() == value ? Found({0, sizeOfDim(op.getRows(), 1)})
+               : op.getPositions() == value
+                   ? Found({0, sizeOfDim(op.getBase(), 1)})
+                   : Found();
       })
-      .Case([&](RopeOp) { return exactly(0); })
+      .Case([&](RopeOp op) {
+        return op.getPositions() == value ? Found({0, 7}) : Found();
+      })
       .Case([&](AttentionOp op) {
-        return op.getPositions() == value ? exactly(0) : Found();
+        return op.getPositions() == value
+                   ? Found({0, sizeOfDim(op.getKey(), 1) - 1})
+                   : Found();
       })
       .Case([&](SampleOp op) {
         return op.getSeed() == value ? Found({0, 1 << 30}) : exactly(0);

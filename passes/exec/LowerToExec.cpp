@@ -1,4 +1,5 @@
 #include "ir/Buffers.h"
+#include "ir/Identity.h"
 #include "ir/Layers.h"
 #include "passes/exec/Passes.h"
 #include "runtime/mesh/Collectives.h"
@@ -355,7 +356,7 @@ private:
 
   void copy(Operation *op, Value from, Value to) {
     std::vector<int64_t> shape = toVector(globalShape(tensorOf(to)));
-    createLaunch(op, "map", from, to, {0, 0}, reshapeRule(shape, shape), -1);
+    createLaunch(op, "map", from, to, {0, 0}, identityRule(shape), -1);
   }
 
   func::FuncOp function;

@@ -315,10 +315,14 @@ private:
     for (OpOperand &use : value.getUses()) {
       Operation *user = use.getOwner();
       auto ruleOp = dyn_cast<ShardingRuleOpInterface>(user);
-      if (!ruleOp || isa<ShardingConstraintOp>(user))
-        return false;
       auto shardings =
           user->getAttrOfType<ArrayAttr>(TandemDialect::kShardings);
+      // A constraint may ask for the terms themselves.
+      if (isa<ShardingConstraintOp>(user) && shardings &&
+          !cast<ShardingAttr>(shardings[0]).getUnreduced().empty())
+        continue;
+      if (!ruleOp || isa<ShardingConstraintOp>(user))
+        return false;
       ShardingRule rule = ruleOp.getShardingRule();
       if (!shardings || !rule.operands[use.getOperandNumber()].linear)
         return false;

@@ -1,3 +1,4 @@
+#include "ir/Identity.h"
 #include "passes/propagate/Passes.h"
 #include "passes/propagate/Propagation.h"
 
@@ -155,7 +156,7 @@ private:
   void addIdentity(Operation *op, int from, int to, Type type) {
     std::vector<int64_t> shape = toVector(globalShape(type));
     operations.push_back(op);
-    graph.addOp(reshapeRule(shape, shape), {from}, {to}, true);
+    graph.addOp(identityRule(shape), {from}, {to}, true);
   }
 
   LogicalResult addOperation(Operation *op) {
@@ -177,11 +178,14 @@ private:
   }
 
   /// Closed, and without axes of one rank, which split nothing: so there is
-  /// one type for each layout.
-  ShardingAttr finalSharding(int tensor) const {
+  /// one type for each layout. `reduced`: of a value that is given to the
+  /// caller, who did not ask for terms.
+  ShardingAttr finalSharding(int tensor, bool reduced = false) const {
     Sharding sharding = graph.sharding(tensor);
     sharding.replicated.clear();
     sharding.unreduced = withoutTrivial(sharding.unreduced);
+    if (reduced)
+      sharding.unreduced.clear();
     for (DimSharding &dim : sharding.dims)
       dim = {withoutTrivial(dim.axes), /*open=*/false, /*priority=*/0};
     return ShardingAttr::get(meshName, sharding, mesh);
@@ -210,9 +214,10 @@ private:
         results[aliases.getInt()] = tensors[argument];
     for (auto [i, tensor] : llvm::enumerate(results)) {
       auto own = annotatedResults.find({body.getTerminator(), i});
-      function.setResultAttr(
-          i, TandemDialect::kSharding,
-          finalSharding(own == annotatedResults.end() ? tensor : own->second));
+      function.setResultAttr(i, TandemDialect::kSharding,
+                             own == annotatedResults.end()
+                                 ? finalSharding(tensor, /*reduced=*/true)
+                                 : finalSharding(own->second));
     }
   }
 

@@ -49,16 +49,15 @@ public:
   void run() const {
     double largest = -std::numeric_limits<double>::infinity(), sum = 0;
     forVisible([&](int64_t lane) { largest = std::max(largest, score(lane)); });
+    forVisible([&](int64_t lane) { sum += std::exp(score(lane) - largest); });
     std::byte *to = shape.out.data;
     int64_t at = shape.outAt(row, token, head, group);
     // A tile of the output's lanes at a time, so that sums stay on the stack.
     for (int64_t first = 0; first < shape.e; first += kTileLanes) {
       int64_t n = std::min(kTileLanes, shape.e - first);
       double sums[kTileLanes] = {}, buffer[kTileLanes];
-      sum = 0;
       forVisible([&](int64_t lane) {
         double weight = std::exp(score(lane) - largest);
-        sum += weight;
         const double *v =
             loadTile<double>(shape.value.data, shape.value.dtype,
                              shape.valueAt(row, lane, head) + first, n, buffer);

@@ -58,7 +58,7 @@ KEPT = {
     r"mpi\.h": ["runtime/comm/mpi/MpiTable.cpp"],
     r"oneapi/.*": ["runtime/kernels/"],
     r"pcre2\.h": ["runtime/files/tokenizer/Regex"],
-    r"CLI/.*": ["tools/"],
+    r"CLI/.*": ["tools/", "test/fuzz/"],
     r"gtest/.*|gmock/.*": ["test/"],
 }
 

@@ -1,9 +1,8 @@
-//===- NumericsTest.cpp - Same numbers behind every pass ------------------===//
+//===- NumericsTest.cpp - A model's numbers behind every pass -------------===//
 //
-// Modules are evaluated in float64 on one rank, then, behind each pass, on all
-// ranks of the mesh in lockstep; results must be equal. Shardings of arguments
-// and results are drawn at random, so that every way to split an operation is
-// met: uneven pieces, parts of axes, empty pieces, unreduced arguments.
+// An imported model is evaluated in float64 behind each pass, on all ranks of
+// the mesh in lockstep; its logits must be the known ones. Random graphs are in
+// `test/fuzz/equivalence`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +12,6 @@
 #include "passes/Pipelines.h"
 #include "runtime/files/Safetensors.h"
 #include "test/numerics/ModelInputs.h"
-#include "test/passes/RandomModules.h"
 #include "test/unit/files/TestFiles.h"
 
 #include "mlir/Parser/Parser.h"
@@ -24,7 +22,6 @@ using namespace tandem::test;
 
 namespace {
 
-constexpr double kTolerance = 1e-10;
 /// The last step whose modules the evaluator understands.
 constexpr const char *kLast = "verify-staged";
 
@@ -62,40 +59,6 @@ void runSteps(ModuleOp module, const std::string &what,
   }
   FAIL() << "there is no step " << kLast;
 }
-
-class Numbers : public testing::TestWithParam<Sample> {
-protected:
-  Numbers() {
-    context.disableMultithreading();
-    context.loadDialect<TandemDialect, func::FuncDialect>();
-  }
-  MLIRContext context;
-};
-
-TEST_P(Numbers, AreTheSameBehindEveryPass) {
-  // `--gtest_random_seed=N` draws others.
-  unsigned seed = 1000 * GTEST_FLAG_GET(random_seed);
-  for (const char *meshText : sampleMeshes())
-    for (int trial = 0; trial < 6; ++trial) {
-      Random random(++seed);
-      auto before = parseSourceString<ModuleOp>(GetParam().text, &context);
-      ASSERT_TRUE(before);
-      setNames(*before);
-      Mesh mesh = *Mesh::parse(meshText);
-      OwningOpRef<ModuleOp> module = before->clone();
-      split(*module, mesh, random);
-      runSteps(*module,
-               std::string(meshText) + ", seed " + std::to_string(seed),
-               [&](ModuleOp after) {
-                 return compareModules(*before, after, seed, kTolerance);
-               });
-      if (HasFatalFailure())
-        return;
-    }
-}
-
-INSTANTIATE_TEST_SUITE_P(Samples, Numbers, testing::ValuesIn(samples()),
-                         [](const auto &info) { return info.param.name; });
 
 /// An imported model with its own weights and the mesh's preset.
 class Imported : public testing::TestWithParam<const char *> {};

@@ -46,11 +46,11 @@ func.func @vocabulary(%table: tensor<10x8xf32> {tandem.sharding = #tandem.shardi
 }
 
 // Attention by heads: 3 KV heads over 2 ranks, their 2 groups over 2 more; one
-// all_reduce, over both parts at once.
+// all_reduce over both parts, which are the whole axis.
 // CHECK-LABEL: func.func @heads
 // CHECK:         tandem.attention {{.*}} -> (tensor<2x5x2x1x4xf32, #tandem.local<[2, 5, 3, 2, 4], @mesh, [{}, {}, {"tp":(1)2}, {"tp":(2)2}, {}]>>
 // CHECK-NEXT:    %[[P:.*]] = tandem.einsum
-// CHECK-NEXT:    tandem.all_reduce %[[P]] over <"tp":(1)2, "tp":(2)2> cause "reduction of einsum"
+// CHECK-NEXT:    tandem.all_reduce %[[P]] over <"tp"> cause "reduction of einsum"
 // CHECK-NEXT:    return
 func.func @heads(%x: tensor<2x5x12xf32>,
     %wq: tensor<3x2x4x12xf32> {tandem.sharding = #tandem.sharding<@mesh, [{"tp":(1)2}, {"tp":(2)2}, {}, {}]>},
