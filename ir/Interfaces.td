@@ -49,20 +49,42 @@ def ReferenceOpInterface : OpInterface<"ReferenceOpInterface"> {
   ];
 }
 
-def SelectionOpInterface : OpInterface<"SelectionOpInterface"> {
+def PartitionOpInterface : OpInterface<"PartitionOpInterface"> {
   let cppNamespace = "::tandem";
   let description = [{
-    An operation that selects along a dimension and can do so piece by piece:
-    its selection factor may be split, each rank giving candidates.
+    An operation with a local form: what it looks at as a whole (a *selection*
+    factor: the dimension of a norm, a softmax, a top_k) may be split, and
+    ranks exchange something smaller. The local form is written in operations
+    on global tensors whose rules are plain, so that nothing else has to know
+    it:
+
+    ```mlir
+    %y = tandem.softmax %x
+    // is, with the last dimension over "tp",
+    %m = tandem.reduce max, %x [1]          // maxima: all_reduce
+    %d = tandem.binary sub, %x, broadcast %m
+    %e = tandem.unary exp, %d
+    %s = tandem.reduce sum, %e [1]          // sums: all_reduce
+    %y = tandem.binary div, %e, broadcast %s
+    ```
+
+    Operations that look up what a rank owns (embedding, gather, slice) need
+    none: the dimension is a *reduction* factor, each rank contributes zeros
+    for what it does not hold.
   }];
   let methods = [
-    InterfaceMethod<"Whether candidates of that many pieces are fewer than all.",
-        "bool", "shrinksTo", (ins "int64_t":$pieces)>,
-    InterfaceMethod<[{Creates the operation that gives the candidates of each
-        piece (first) and the one that chooses among them (last), whose results
-        are this operation's.}],
-        "::llvm::SmallVector<::mlir::Operation *>", "expand",
-        (ins "::mlir::OpBuilder &":$builder, "int64_t":$pieces)>,
+    InterfaceMethod<[{What ranks exchange when `factor` is split into `pieces`:
+        the bytes of an all_reduce that costs as much, of the unsharded
+        tensors; other factors that are split divide it. Nothing where the
+        operation has no local form for so many pieces. The gathered operand
+        is the alternative.}],
+        "std::optional<int64_t>", "combinedBytes",
+        (ins "int32_t":$factor, "int64_t":$pieces)>,
+    InterfaceMethod<[{Creates the local form where `factor` is split into
+        `pieces`; the values that stand for this operation's results.}],
+        "::llvm::SmallVector<::mlir::Value>", "expand",
+        (ins "::mlir::OpBuilder &":$builder, "int32_t":$factor,
+             "int64_t":$pieces)>,
   ];
 }
 

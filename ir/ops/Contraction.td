@@ -49,7 +49,8 @@ def Tandem_CumulativeSumOp : Tandem_TensorOp<"cumulative_sum", [AllTypesMatch<["
     ```mlir
     %y = tandem.cumulative_sum %x {dim = 1 : i64} : tensor<4x8xf32>
     ```
-    `exclusive` leaves the lane itself out, `reverse` sums from the end.
+    `exclusive` leaves the lane itself out, `reverse` sums from the end. `dim`
+    is gathered where it is split.
 
     Constraints:
     1. `dim` is in range.

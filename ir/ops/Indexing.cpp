@@ -20,6 +20,11 @@ Type elementTypeOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getElementType();
 }
 
+/// Of so many elements of `value`'s type.
+int64_t bytesOf(Value value, int64_t elements) {
+  return storageBytes(dtypeOf(elementTypeOf(value)), elements);
+}
+
 /// The lane of a dimension that holds global index `id`, -1 when this rank
 /// does not hold it.
 int64_t laneOf(const LocalDim &dim, double id) {
@@ -142,7 +147,7 @@ LogicalResult EmbeddingOp::verify() {
 
 ShardingRule EmbeddingOp::getShardingRule() {
   GatherFactors gather(shapeOf(getTable()), shapeOf(getIds()), 0);
-  gather.factors[0].kind = FactorKind::Reduction;
+  gather.factors[0] = ownedFactor(gather.factors[0].size, getTable());
   gather.input.linear = true;
   return {gather.factors, {gather.input, gather.indices}, {gather.rows}, false};
 }
@@ -171,10 +176,7 @@ ShardingRule GatherOp::getShardingRule() {
   GatherFactors gather(shapeOf(getInput()), shapeOf(getIndices()),
                        getBatchDims());
   Factor &looked = gather.factors[getDim()];
-  looked.kind = FactorKind::Reduction;
-  // Truth values have no sum; the others give false, and true is larger.
-  if (elementTypeOf(getInput()).isInteger(1))
-    looked.reduction = ReductionKind::Max;
+  looked = ownedFactor(looked.size, getInput());
   gather.input.linear = true;
   return {gather.factors, {gather.input, gather.indices}, {gather.rows}, false};
 }
@@ -265,7 +267,7 @@ ShardingRule UpdateSliceOp::getShardingRule() {
   Index base = shapeOf(getBase());
   for (int64_t size : base)
     rule.factors.push_back({size, FactorKind::PassThrough, ReductionKind::Sum});
-  rule.factors[1].kind = FactorKind::MustReplicate;
+  // A rank writes the rows that fall into what it holds.
   int32_t rowFactor = static_cast<int32_t>(rule.factors.size());
   rule.factors.push_back(
       {shapeOf(getRows())[1], FactorKind::MustReplicate, ReductionKind::Sum});
@@ -334,22 +336,45 @@ LogicalResult TopKOp::verify() {
 ShardingRule TopKOp::getShardingRule() {
   ShardingRule rule;
   Index shape = shapeOf(getInput());
+  int64_t pieces = getPieces();
+  auto last = static_cast<int32_t>(shape.size()) - 1;
   for (int64_t size : shape)
-    rule.factors.push_back({size, FactorKind::PassThrough, ReductionKind::Sum});
-  rule.factors.back().kind = FactorKind::Selection;
-  rule.operands.assign(getNumOperands(), consecutiveFactors(shape.size()));
-  rule.results.assign(2, consecutiveFactors(shape.size()));
+    rule.factors.push_back({size});
+  FactorMapping input = consecutiveFactors(shape.size()), result = input;
+  if (pieces == 1) {
+    rule.factors[last].kind = FactorKind::Selection;
+    result.dims[last] = {last + 1};
+  } else {
+    // Pieces pass, what a piece has and what is chosen of it do not.
+    rule.factors[last] = {pieces};
+    rule.factors.push_back(
+        {(shape[last] + pieces - 1) / pieces, FactorKind::MustReplicate});
+    input.dims[last] = {last, last + 1};
+    result.dims[last] = {last, last + 2};
+  }
+  rule.factors.push_back(
+      {shapeOf(getValues()).back() / pieces, FactorKind::MustReplicate});
+  rule.operands.assign(getNumOperands(), input);
+  rule.results.assign(2, result);
   return rule;
 }
 
 KernelSpec TopKOp::getKernelSpec() { return {"top_k", {}, -1, false}; }
 
-bool TopKOp::shrinksTo(int64_t pieces) {
-  return globalShape(getValues().getType()).back() * pieces <
-         globalShape(getInput().getType()).back();
+std::optional<int64_t> TopKOp::combinedBytes(int32_t, int64_t pieces) {
+  Index values = shapeOf(getValues());
+  if (getPieces() > 1 || values.back() * pieces >= shapeOf(getInput()).back())
+    return std::nullopt;
+  int64_t candidates = pieces;
+  for (int64_t size : values)
+    candidates *= size;
+  // An all_gather sends half of what an all_reduce of its result does.
+  return (bytesOf(getValues(), candidates) +
+          bytesOf(getIndices(), candidates)) /
+         2;
 }
 
-SmallVector<Operation *> TopKOp::expand(OpBuilder &builder, int64_t pieces) {
+SmallVector<Value> TopKOp::expand(OpBuilder &builder, int32_t, int64_t pieces) {
   auto widened = [&](Value result) {
     auto type = cast<RankedTensorType>(result.getType());
     SmallVector<int64_t> shape(type.getShape());
@@ -363,7 +388,7 @@ SmallVector<Operation *> TopKOp::expand(OpBuilder &builder, int64_t pieces) {
       TopKOp::create(builder, getLoc(), getValues().getType(),
                      getIndices().getType(), candidates.getValues(),
                      candidates.getIndices(), builder.getI64IntegerAttr(1));
-  return {candidates, chosen};
+  return chosen->getResults();
 }
 
 namespace {

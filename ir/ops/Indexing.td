@@ -73,7 +73,8 @@ def Tandem_UpdateSliceOp : Tandem_TensorOp<"update_slice", [AllTypesMatch<["base
     %c = tandem.update_slice %cache, %rows, %positions, %lengths : (tensor<2x32x3x10xf32>, tensor<2x4x3x10xf32>, tensor<2xi32>, tensor<2xi32>) -> tensor<2x32x3x10xf32>
     ```
     Row i of batch row b goes to positions[b] + i along dimension 1 when
-    i < lengths[b] and the place exists; nothing is clamped.
+    i < lengths[b] and the place exists; nothing is clamped. Dimension 1 may be
+    split: a rank writes what it holds, out of whole rows.
 
     Constraints:
     1. base and rows have at least two dimensions and differ at most in the
@@ -87,7 +88,7 @@ def Tandem_UpdateSliceOp : Tandem_TensorOp<"update_slice", [AllTypesMatch<["base
   let hasVerifier = 1;
 }
 
-def Tandem_TopKOp : Tandem_TensorOp<"top_k", [DeclareOpInterfaceMethods<SelectionOpInterface>]> {
+def Tandem_TopKOp : Tandem_TensorOp<"top_k", [DeclareOpInterfaceMethods<PartitionOpInterface>]> {
   let summary = "the largest values of the last dimension, and where they are";
   let description = [{
     ```mlir
@@ -99,7 +100,8 @@ def Tandem_TopKOp : Tandem_TensorOp<"top_k", [DeclareOpInterfaceMethods<Selectio
     them: so candidates of several ranks are merged. With `pieces` n the last
     dimension is cut into n pieces (of the ceiling) and the results hold the
     k/n largest of each, piece after piece. The last dimension is a selection
-    factor: split over n ranks, each gives the candidates of its piece.
+    factor: over n ranks each gives the candidates of its piece, which are
+    gathered and chosen from.
 
     Constraints:
     1. results have the operand's leading dimensions and k as the last, a

@@ -48,20 +48,22 @@ struct ShapeRule {
     rule.operands.resize(operands);
     rule.results.resize(1);
   }
-  int32_t add(int64_t size, FactorKind kind = FactorKind::PassThrough) {
-    rule.factors.push_back({size, kind, ReductionKind::Sum});
+  int32_t add(const Factor &factor) {
+    rule.factors.push_back(factor);
     return static_cast<int32_t>(rule.factors.size() - 1);
   }
+  int32_t add(int64_t size) { return add(Factor{size}); }
   /// A dimension that the operand and the result share.
   void share(int64_t size) {
     int32_t factor = add(size);
     rule.operands[0].dims.push_back({factor});
     rule.results[0].dims.push_back({factor});
   }
-  /// A dimension of which the result holds another selection of lanes.
-  void keepApart(int64_t from, int64_t to) {
-    rule.operands[0].dims.push_back({add(from, FactorKind::MustReplicate)});
-    rule.results[0].dims.push_back({add(to, FactorKind::MustReplicate)});
+  /// A dimension of which the result holds other lanes: a rank makes its piece
+  /// of them out of what it holds of the operand's.
+  void select(const Factor &from, int64_t to) {
+    rule.operands[0].dims.push_back({add(from)});
+    rule.results[0].dims.push_back({add(to)});
   }
 };
 
@@ -364,7 +366,7 @@ ShardingRule SliceOp::getShardingRule() {
     if (getStart()[d] == 0 && getStep()[d] == 1 && to[d] == from[d])
       result.share(to[d]);
     else
-      result.keepApart(from[d], to[d]);
+      result.select(ownedFactor(from[d], getInput()), to[d]);
   }
   return result.rule;
 }
@@ -378,9 +380,14 @@ KernelSpec SliceOp::getKernelSpec() {
 LogicalResult SliceOp::evaluate(Operands operands, Results results) {
   std::vector<int64_t> from(getStart().size());
   results[0].forEachValid([&](const std::vector<int64_t> &index) {
-    for (size_t d = 0; d < index.size(); ++d)
-      from[d] = getStart()[d] + getStep()[d] * index[d];
-    results[0].at(index) = operands[0]->at(from);
+    bool held = true;
+    for (size_t d = 0; d < index.size(); ++d) {
+      const LocalDim &dim = operands[0]->dim(d);
+      int64_t place = results[0].dim(d).begin + index[d];
+      from[d] = getStart()[d] + getStep()[d] * place - dim.begin;
+      held &= from[d] >= 0 && from[d] < dim.valid;
+    }
+    results[0].at(index) = held ? operands[0]->at(from) : 0;
   });
   return success();
 }
@@ -416,15 +423,14 @@ ShardingRule ConcatOp::getShardingRule() {
   std::vector<int64_t> shape = shapeOf(getResult());
   ShapeRule result(getInputs().size());
   for (size_t d = 0; d < shape.size(); ++d)
-    result.add(shape[d], d == getDim() ? FactorKind::MustReplicate
-                                       : FactorKind::PassThrough);
+    result.add(shape[d]);
   result.rule.results[0] = consecutiveFactors(shape.size());
   for (auto [i, input] : llvm::enumerate(getInputs())) {
     FactorMapping &operand = result.rule.operands[i];
     operand = consecutiveFactors(shape.size());
     operand.linear = true;
-    operand.dims[getDim()] = {
-        result.add(shapeOf(input)[getDim()], FactorKind::MustReplicate)};
+    operand.dims[getDim()] = {result.add(
+        Factor{shapeOf(input)[getDim()], FactorKind::MustReplicate})};
   }
   result.rule.additive = true;
   return result.rule;
@@ -440,8 +446,9 @@ LogicalResult ConcatOp::evaluate(Operands operands, Results results) {
   for (const Tensor *operand : operands) {
     operand->forEachValid([&](const std::vector<int64_t> &index) {
       std::vector<int64_t> to = index;
-      to[dim] += begin;
-      results[0].at(to) = operand->at(index);
+      to[dim] += begin - results[0].dim(dim).begin;
+      if (to[dim] >= 0 && to[dim] < results[0].dim(dim).valid)
+        results[0].at(to) = operand->at(index);
     });
     begin += operand->dim(dim).valid;
   }
@@ -478,7 +485,7 @@ ShardingRule PadOp::getShardingRule() {
     if (from[d] == to[d])
       result.share(to[d]);
     else
-      result.keepApart(from[d], to[d]);
+      result.select({from[d], FactorKind::MustReplicate}, to[d]);
   }
   return result.rule;
 }
@@ -496,9 +503,14 @@ LogicalResult PadOp::evaluate(Operands operands, Results results) {
       [&](const std::vector<int64_t> &index) { results[0].at(index) = value; });
   operands[0]->forEachValid([&](const std::vector<int64_t> &index) {
     std::vector<int64_t> to = index;
-    for (size_t d = 0; d < to.size(); ++d)
-      to[d] += getLow()[d];
-    results[0].at(to) = operands[0]->at(index);
+    bool held = true;
+    for (size_t d = 0; d < to.size(); ++d) {
+      const LocalDim &dim = results[0].dim(d);
+      to[d] += operands[0]->dim(d).begin + getLow()[d] - dim.begin;
+      held &= to[d] >= 0 && to[d] < dim.valid;
+    }
+    if (held)
+      results[0].at(to) = operands[0]->at(index);
   });
   return success();
 }

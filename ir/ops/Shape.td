@@ -99,7 +99,9 @@ def Tandem_SliceOp : Tandem_TensorOp<"slice"> {
     %y = tandem.slice %x [0, 2] step [1, 1] : (tensor<4x8xf32>) -> tensor<4x3xf32>
     ```
     Result index i is operand index start + step * i. A dimension that is
-    taken whole passes through; others are selections.
+    taken whole passes through. Others are reduction factors of the operand: a
+    rank gives zeros for what it does not hold, so that the last position of a
+    split sequence costs one all_reduce of its size.
 
     Constraints:
     1. one start and step for each dimension; steps at least 1;
@@ -118,6 +120,9 @@ def Tandem_ConcatOp : Tandem_TensorOp<"concat"> {
     ```mlir
     %y = tandem.concat %a, %b {dim = 0 : i64} : (tensor<2x8xf32>, tensor<3x8xf32>) -> tensor<5x8xf32>
     ```
+    A rank makes its piece of the result out of whole operands: to gather
+    these costs no more than to sum masked results.
+
     Constraints:
     1. at least one operand; `dim` in range;
     2. sizes agree but along `dim`, where they add up.
@@ -134,6 +139,9 @@ def Tandem_PadOp : Tandem_TensorOp<"pad"> {
     ```mlir
     %y = tandem.pad %x low [0, 1] high [0, 2] value 0.0 : (tensor<4x8xf32>) -> tensor<4x11xf32>
     ```
+    Along padded dimensions a rank makes its piece of the result out of a whole
+    operand: to gather it costs less than to sum masked results.
+
     Constraints:
     1. one low and high for each dimension, none negative;
     2. result sizes are low + size + high.

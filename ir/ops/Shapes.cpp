@@ -119,6 +119,13 @@ FactorMapping consecutiveFactors(size_t rank, int32_t first) {
   return mapping;
 }
 
+Factor ownedFactor(int64_t size, Value value) {
+  bool isBool =
+      cast<RankedTensorType>(value.getType()).getElementType().isInteger(1);
+  return {size, FactorKind::Reduction,
+          isBool ? ReductionKind::Max : ReductionKind::Sum};
+}
+
 ShardingRule elementwiseRule(Operation *op) {
   std::vector<int64_t> shape = shapeOf(op->getResult(0));
   ShardingRule rule;

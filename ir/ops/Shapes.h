@@ -33,6 +33,10 @@ mlir::LogicalResult expectElementType(mlir::Operation *op,
 
 /// A tensor whose dimension i is factor first + i.
 FactorMapping consecutiveFactors(size_t rank, int32_t first = 0);
+/// A dimension of `value` of which an operation looks up lanes: a rank gives
+/// zeros for those that it does not hold. Of `i1` the terms are combined by
+/// maximum, for booleans have no sum.
+Factor ownedFactor(int64_t size, mlir::Value value);
 /// Every operand and result has the dimensions of the first result; all pass
 /// through.
 ShardingRule elementwiseRule(mlir::Operation *op);

@@ -1,4 +1,5 @@
 #include "ir/Dialect.h"
+#include "ir/ops/RowForm.h"
 #include "ir/ops/Shapes.h"
 
 #include <algorithm>
@@ -13,15 +14,15 @@ namespace {
 using Operands = ArrayRef<const Tensor *>;
 using Results = MutableArrayRef<Tensor>;
 
-/// Letters for the leading dimensions of a tensor of `rank` dimensions and
-/// the last: dimension i is factor i, the last must be whole.
-ShardingRule wholeLastRule(Operation *op) {
+/// Dimension i of the first operand and of the result is factor i; the last
+/// is of that kind.
+ShardingRule lastDimRule(Operation *op, FactorKind last) {
   std::vector<int64_t> shape = shapeOf(op->getResult(0));
   ShardingRule rule;
   for (int64_t size : shape)
     rule.factors.push_back({size, FactorKind::PassThrough, ReductionKind::Sum});
   if (!shape.empty())
-    rule.factors.back().kind = FactorKind::MustReplicate;
+    rule.factors.back().kind = last;
   rule.operands.push_back(consecutiveFactors(shape.size()));
   rule.results.push_back(consecutiveFactors(shape.size()));
   return rule;
@@ -74,7 +75,7 @@ LogicalResult RmsNormOp::verify() {
 }
 
 ShardingRule RmsNormOp::getShardingRule() {
-  ShardingRule rule = wholeLastRule(*this);
+  ShardingRule rule = lastDimRule(*this, FactorKind::Selection);
   addLastDimOperand(rule);
   return rule;
 }
@@ -85,6 +86,21 @@ KernelSpec RmsNormOp::getKernelSpec() {
            numberBits(getWeightOffset().convertToDouble())},
           -1,
           false};
+}
+
+std::optional<int64_t> RmsNormOp::combinedBytes(int32_t, int64_t) {
+  return RowForm::statisticsBytes(getInput(), 1);
+}
+
+SmallVector<Value> RmsNormOp::expand(OpBuilder &builder, int32_t, int64_t) {
+  RowForm form(builder, getLoc(), getInput());
+  Value x = form.lanes();
+  Value squares = form.mean(form.binary(BinaryKind::Mul, x, x));
+  Value scale = form.inverseDeviation(squares, getEpsilon());
+  Value weight =
+      form.overRows(getWeight(), getWeightOffset().convertToDouble());
+  Value scaled = form.binary(BinaryKind::Mul, x, form.overLanes(scale));
+  return {form.rounded(form.binary(BinaryKind::Mul, scaled, weight))};
 }
 
 LogicalResult RmsNormOp::evaluate(Operands operands, Results results) {
@@ -116,7 +132,7 @@ LogicalResult LayerNormOp::verify() {
 }
 
 ShardingRule LayerNormOp::getShardingRule() {
-  ShardingRule rule = wholeLastRule(*this);
+  ShardingRule rule = lastDimRule(*this, FactorKind::Selection);
   for (unsigned i = 1; i < getNumOperands(); ++i)
     addLastDimOperand(rule);
   return rule;
@@ -125,6 +141,24 @@ ShardingRule LayerNormOp::getShardingRule() {
 KernelSpec LayerNormOp::getKernelSpec() {
   return {
       "layer_norm", {numberBits(getEpsilon().convertToDouble())}, -1, false};
+}
+
+std::optional<int64_t> LayerNormOp::combinedBytes(int32_t, int64_t) {
+  return RowForm::statisticsBytes(getInput(), 2);
+}
+
+SmallVector<Value> LayerNormOp::expand(OpBuilder &builder, int32_t, int64_t) {
+  RowForm form(builder, getLoc(), getInput());
+  Value mean = form.overLanes(form.mean(form.lanes()));
+  Value x = form.binary(BinaryKind::Sub, form.lanes(), mean);
+  Value squares = form.mean(form.binary(BinaryKind::Mul, x, x));
+  Value scale = form.inverseDeviation(squares, getEpsilon());
+  Value scaled = form.binary(BinaryKind::Mul, x, form.overLanes(scale));
+  Value result =
+      form.binary(BinaryKind::Mul, scaled, form.overRows(getWeight()));
+  if (Value bias = getBias())
+    result = form.add(result, form.overRows(bias));
+  return {form.rounded(result)};
 }
 
 LogicalResult LayerNormOp::evaluate(Operands operands, Results results) {
@@ -152,9 +186,24 @@ LogicalResult LayerNormOp::evaluate(Operands operands, Results results) {
 
 LogicalResult SoftmaxOp::verify() { return expectDims(*this); }
 
-ShardingRule SoftmaxOp::getShardingRule() { return wholeLastRule(*this); }
+ShardingRule SoftmaxOp::getShardingRule() {
+  return lastDimRule(*this, FactorKind::Selection);
+}
 
 KernelSpec SoftmaxOp::getKernelSpec() { return {"softmax", {}, -1, false}; }
+
+std::optional<int64_t> SoftmaxOp::combinedBytes(int32_t, int64_t) {
+  return RowForm::statisticsBytes(getInput(), 2);
+}
+
+SmallVector<Value> SoftmaxOp::expand(OpBuilder &builder, int32_t, int64_t) {
+  RowForm form(builder, getLoc(), getInput());
+  Value largest = form.overLanes(form.reduce(ReduceKind::Max, form.lanes()));
+  Value x = form.binary(BinaryKind::Sub, form.lanes(), largest);
+  Value terms = form.unary(UnaryKind::Exp, x);
+  Value sum = form.overLanes(form.reduce(ReduceKind::Sum, terms));
+  return {form.rounded(form.binary(BinaryKind::Div, terms, sum))};
+}
 
 LogicalResult SoftmaxOp::evaluate(Operands operands, Results results) {
   return forEachRow(*operands[0], results[0],
@@ -187,7 +236,7 @@ LogicalResult RopeOp::verify() {
 }
 
 ShardingRule RopeOp::getShardingRule() {
-  ShardingRule rule = wholeLastRule(*this);
+  ShardingRule rule = lastDimRule(*this, FactorKind::MustReplicate);
   rule.operands[0].linear = true;
   rule.operands.push_back(consecutiveFactors(1));
   return rule;

@@ -5,14 +5,16 @@
 
 include "ir/ops/Base.td"
 
-def Tandem_RmsNormOp : Tandem_TensorOp<"rms_norm", [AllTypesMatch<["input", "result"]>]> {
+def Tandem_RmsNormOp : Tandem_TensorOp<"rms_norm", [AllTypesMatch<["input", "result"]>,
+    DeclareOpInterfaceMethods<PartitionOpInterface>]> {
   let summary = "x / rms(x) * (offset + weight) over the last dimension";
   let description = [{
     ```mlir
     %y = tandem.rms_norm %x, %w {epsilon = 1.0e-5 : f64} : (tensor<2x5x48xf32>, tensor<48xf32>) -> tensor<2x5x48xf32>
     ```
     rms(x) = sqrt(mean(x^2) + epsilon). `weight_offset` is 1 for families that
-    store the weight's distance from 1.
+    store the weight's distance from 1. Where the last dimension is split, a
+    sum a row is exchanged.
 
     Constraints:
     1. the weight has one dimension, the operand's last.
@@ -24,13 +26,16 @@ def Tandem_RmsNormOp : Tandem_TensorOp<"rms_norm", [AllTypesMatch<["input", "res
   let hasVerifier = 1;
 }
 
-def Tandem_LayerNormOp : Tandem_TensorOp<"layer_norm", [AllTypesMatch<["input", "result"]>]> {
+def Tandem_LayerNormOp : Tandem_TensorOp<"layer_norm", [AllTypesMatch<["input", "result"]>,
+    DeclareOpInterfaceMethods<PartitionOpInterface>]> {
   let summary = "(x - mean) / deviation * weight + bias over the last dimension";
   let description = [{
     ```mlir
     %y = tandem.layer_norm %x, %w, %b {epsilon = 1.0e-5 : f64} : (tensor<2x5x48xf32>, tensor<48xf32>, tensor<48xf32>) -> tensor<2x5x48xf32>
     ```
     deviation = sqrt(mean((x - mean)^2) + epsilon); the bias may be left out.
+    Where the last dimension is split, two sums a row are exchanged, one after
+    the other.
 
     Constraints:
     1. weight and bias have one dimension, the operand's last.
@@ -42,12 +47,15 @@ def Tandem_LayerNormOp : Tandem_TensorOp<"layer_norm", [AllTypesMatch<["input", 
   let hasVerifier = 1;
 }
 
-def Tandem_SoftmaxOp : Tandem_TensorOp<"softmax", [AllTypesMatch<["input", "result"]>]> {
+def Tandem_SoftmaxOp : Tandem_TensorOp<"softmax", [AllTypesMatch<["input", "result"]>,
+    DeclareOpInterfaceMethods<PartitionOpInterface>]> {
   let summary = "exp(x - max) / sum over the last dimension";
   let description = [{
     ```mlir
     %y = tandem.softmax %x : tensor<2x5x48xf32>
     ```
+    Where the last dimension is split, a maximum and a sum a row are exchanged.
+
     Constraints:
     1. the operand has a dimension.
   }];

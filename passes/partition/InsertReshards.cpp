@@ -138,9 +138,8 @@ private:
     if (splitSum(op, rule))
       return success();
     Choice choice = choose(op, rule);
-    if (auto expandable = dyn_cast<SelectionOpInterface>(op))
-      if (expand(op, expandable, choice))
-        return success();
+    if (expand(op, choice))
+      return success();
     AxisList partial = operandsFor(op, choice);
     ReductionKind kind;
     AxisList reduced = choice.reductionAxes(kind);
@@ -168,16 +167,19 @@ private:
          llvm::zip_equal(op->getOperands(), rule.operands))
       claims.push_back(projectToFactors(rule, mapping, actual[value]));
     std::vector<Choice> choices;
-    for (size_t first = 0; first < claims.size(); ++first) {
-      FactorAxes axes = claims[first];
-      for (const FactorAxes &claim : claims)
-        addClaim(rule, claim, axes);
-      Choice choice(rule, std::move(axes));
-      if (llvm::none_of(choices, [&](const Choice &other) {
-            return other.axes == choice.axes;
-          }))
-        choices.push_back(std::move(choice));
-    }
+    for (const ShardingRule &form : {rule, gatheringRule(op, rule)})
+      for (size_t first = 0; first < claims.size(); ++first) {
+        FactorAxes axes = Choice(form, claims[first]).axes;
+        for (const FactorAxes &claim : claims)
+          addClaim(form, claim, axes);
+        Choice choice(rule, std::move(axes));
+        if (!hasLocalForm(op, choice))
+          continue;
+        if (llvm::none_of(choices, [&](const Choice &other) {
+              return other.axes == choice.axes;
+            }))
+          choices.push_back(std::move(choice));
+      }
     if (choices.empty())
       choices.emplace_back(rule, FactorAxes(rule.factors.size()));
     size_t best = 0;
@@ -190,6 +192,32 @@ private:
         }
     }
     return choices[best];
+  }
+
+  /// The rule where an operation that computes no products gathers what it
+  /// looks at as a whole, or reduces.
+  static ShardingRule gatheringRule(Operation *op, ShardingRule rule) {
+    if (!isa<CostOpInterface>(op))
+      for (Factor &factor : rule.factors)
+        if (factor.kind != FactorKind::PassThrough)
+          factor.kind = FactorKind::MustReplicate;
+    return rule;
+  }
+
+  static std::optional<int64_t> combinedBytes(Operation *op, size_t factor,
+                                              const AxisList &axes) {
+    auto partition = dyn_cast<PartitionOpInterface>(op);
+    if (!partition)
+      return std::nullopt;
+    return partition.combinedBytes(factor, sizeOf(axes));
+  }
+
+  static bool hasLocalForm(Operation *op, const Choice &choice) {
+    for (size_t f = 0; f < choice.axes.size(); ++f)
+      if (choice.rule.factors[f].kind == FactorKind::Selection &&
+          !choice.axes[f].empty() && !combinedBytes(op, f, choice.axes[f]))
+        return false;
+    return true;
   }
 
   static void addClaim(const ShardingRule &rule, const FactorAxes &claim,
@@ -226,6 +254,24 @@ private:
       bytes += paths.cost(tensorTypeOf(value.getType(), from),
                           tensorTypeOf(value.getType(), wanted[value]));
     }
+    return bytes + localFormCost(op, choice);
+  }
+
+  /// What the local form exchanges, wire bytes a device.
+  int64_t localFormCost(Operation *op, const Choice &choice) {
+    int64_t ranks = 1, bytes = 0;
+    for (const AxisList &axes : choice.axes)
+      ranks *= sizeOf(axes);
+    for (size_t f = 0; f < choice.axes.size(); ++f) {
+      if (choice.rule.factors[f].kind != FactorKind::Selection ||
+          choice.axes[f].empty())
+        continue;
+      int64_t pieces = sizeOf(choice.axes[f]), others = ranks / pieces;
+      int64_t whole = *combinedBytes(op, f, choice.axes[f]);
+      bytes += trafficOf(CollectiveKind::AllReduce, pieces,
+                         (whole + others - 1) / others)
+                   .wireBytes;
+    }
     return bytes;
   }
 
@@ -257,8 +303,7 @@ private:
         if (!rule.additive)
           taken.insert(taken.end(), unreduced.begin(), unreduced.end());
       }
-      setOperand(op, i, needed,
-                 (op->getName().stripDialect() + " operand").str());
+      setOperand(op, i, needed, (nameOf(op) + " operand").str());
     }
     return kept;
   }
@@ -284,9 +329,7 @@ private:
       if (partial && kind == ReductionKind::Sum && canWait(result))
         continue;
       settle(result, op->getLoc(), op,
-             ((partial ? "reduction of " : "result of ") +
-              op->getName().stripDialect())
-                 .str());
+             ((partial ? "reduction of " : "result of ") + nameOf(op)).str());
     }
   }
 
@@ -438,15 +481,15 @@ private:
                        builder.getArrayAttr({attrOf(natural)}));
         actual[term] = natural;
       }
-      std::string cause =
-          source ? ("reduction of " + source->getName().stripDialect()).str()
-                 : "reduction of an argument";
+      std::string cause = source ? ("reduction of " + nameOf(source)).str()
+                                 : "reduction of an argument";
       terms.push_back(reshard(
           term, target, source ? source->getLoc() : op->getLoc(), op, cause));
     }
     llvm::append_range(terms, whole);
     if (terms.size() == 1) {
       sum.getResult().replaceAllUsesWith(terms[0]);
+      partOf.erase(op);
       op->erase();
       return true;
     }
@@ -458,48 +501,84 @@ private:
     return true;
   }
 
-  /// A selection over a dimension that is split: each rank's candidates, then
-  /// a choice among these.
-  bool expand(Operation *op, SelectionOpInterface selection, Choice &choice) {
-    for (size_t f = 0; f < choice.axes.size(); ++f) {
-      if (choice.rule.factors[f].kind != FactorKind::Selection ||
-          choice.axes[f].empty())
+  /// An operation that runs by its own local form: the operations of it, laid
+  /// out so that what the choice splits stays where it is.
+  bool expand(Operation *op, const Choice &choice) {
+    const std::vector<Factor> &factors = choice.rule.factors;
+    for (size_t f = 0; f < factors.size(); ++f) {
+      if (factors[f].kind != FactorKind::Selection || choice.axes[f].empty())
         continue;
-      int64_t pieces = sizeOf(choice.axes[f]);
-      if (!selection.shrinksTo(pieces)) {
-        choice.axes[f].clear();
-        continue;
-      }
+      operandsFor(op, choice);
       builder.setInsertionPoint(op);
-      SmallVector<Operation *> parts = selection.expand(builder, pieces);
+      Operation *before = op->getPrevNode();
+      SmallVector<Value> results = cast<PartitionOpInterface>(op).expand(
+          builder, f, sizeOf(choice.axes[f]));
+      SmallVector<Operation *> parts;
+      for (Operation *part = op->getPrevNode(); part != before;
+           part = part->getPrevNode())
+        parts.push_back(part);
+      std::reverse(parts.begin(), parts.end());
       for (Operation *part : parts)
-        copyLayerAndStage(op, part);
-      // Candidates lie as the operand's dimension does.
-      SmallVector<Attribute> candidates, finals;
-      for (auto [result, mapping] :
-           llvm::zip_equal(op->getResults(), choice.rule.results)) {
-        candidates.push_back(attrOf(choice.sharding(mapping)));
-        finals.push_back(attrOf(wanted[result]));
-      }
-      parts.front()->setAttr(TandemDialect::kShardings,
-                             builder.getArrayAttr(candidates));
-      parts.back()->setAttr(TandemDialect::kShardings,
-                            builder.getArrayAttr(finals));
-      op->replaceAllUsesWith(parts.back()->getResults());
+        partOf[part] = op->getName().stripDialect();
+      layOut(op, parts, results, choice);
+      op->replaceAllUsesWith(results);
       op->erase();
-      // The first part runs as chosen; the last among replicated candidates.
-      Operation *first = parts.front();
-      ShardingRule rule =
-          cast<ShardingRuleOpInterface>(first).getShardingRule();
-      Choice split(rule, choice.axes);
-      operandsFor(first, split);
-      for (auto [result, mapping] :
-           llvm::zip_equal(first->getResults(), rule.results))
-        actual[result] = wanted[result] = split.sharding(mapping);
-      (void)visit(parts.back());
+      for (Operation *part : parts)
+        (void)visit(part); // It has a rule and shardings.
       return true;
     }
     return false;
+  }
+
+  /// What propagation wants of the parts of `op`, whose operands lie as chosen.
+  void layOut(Operation *op, ArrayRef<Operation *> parts,
+              ArrayRef<Value> results, const Choice &choice) {
+    PropagationGraph graph(mesh);
+    DenseMap<Value, int> tensors;
+    auto tensorOf = [&](Value value) {
+      auto [it, added] = tensors.try_emplace(value, 0);
+      if (added)
+        it->second = graph.addTensor(toVector(globalShape(value.getType())));
+      return it->second;
+    };
+    for (Value operand : op->getOperands())
+      graph.annotate(tensorOf(operand), actual[operand]);
+    for (auto [value, mapping] : llvm::zip_equal(results, choice.rule.results))
+      graph.annotate(tensorOf(value), choice.sharding(mapping));
+    for (Operation *part : parts) {
+      auto rule = cast<ShardingRuleOpInterface>(part);
+      std::vector<int> inputs, outputs;
+      for (Value operand : part->getOperands())
+        inputs.push_back(tensorOf(operand));
+      for (Value result : part->getResults())
+        outputs.push_back(tensorOf(result));
+      graph.addOp(rule.getShardingRule(), std::move(inputs), std::move(outputs),
+                  rule.isPassThrough());
+    }
+    graph.run();
+    auto layoutOf = [&](Value value) {
+      auto it = llvm::find(results, value);
+      if (it != results.end())
+        return wanted[op->getResult(it - results.begin())];
+      Sharding sharding = graph.sharding(tensors[value]);
+      for (DimSharding &dim : sharding.dims)
+        dim.open = false;
+      return sharding;
+    };
+    for (Operation *part : parts) {
+      SmallVector<Attribute> shardings;
+      for (Value result : part->getResults())
+        shardings.push_back(attrOf(layoutOf(result)));
+      part->setAttr(TandemDialect::kShardings, builder.getArrayAttr(shardings));
+      if (!isa<ConstantOp>(part))
+        copyLayerAndStage(op, part);
+    }
+  }
+
+  /// For causes: the operation whose local form `op` is a part of, else itself.
+  StringRef nameOf(Operation *op) const {
+    auto it = partOf.find(op);
+    return it == partOf.end() ? op->getName().stripDialect() : it->second;
   }
 
   void visitReturn(Operation *terminator) {
@@ -520,6 +599,7 @@ private:
   DenseMap<Value, Sharding> actual; ///< How a value lies.
   DenseMap<Value, Sharding> wanted; ///< How propagation wants it.
   DenseMap<std::pair<Value, Attribute>, Value> reshards;
+  DenseMap<Operation *, StringRef> partOf; ///< Of a local form: whose.
 };
 
 struct InsertReshardsPass : impl::InsertReshardsBase<InsertReshardsPass> {

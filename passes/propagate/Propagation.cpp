@@ -80,7 +80,8 @@ std::vector<AxisList> projectToDims(const ShardingRule &rule,
       if (sizeOf(own) != size)
         break;
     }
-    if (factors.size() > 1)
+    // Parts that one factor has are as they were cut.
+    if (factors.size() > 1 && dims[d] != axes[factors[0]])
       dims[d] = merged(dims[d]);
   }
   return dims;

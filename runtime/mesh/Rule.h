@@ -9,12 +9,13 @@
 //                             b, s, f pass through; d is a reduction
 //   reshape 6x8 -> 48         ([i, j]) -> ([ij])
 //   embedding                 ([v, d], [b, s]) -> ([b, s, d]), v a reduction
-//                             whose local form looks up what the rank owns
+//                             that gives zeros for what the rank lacks
 //
 // Splitting a pass-through factor splits every dimension that holds it.
 // Splitting a reduction factor leaves the results unreduced over its axes.
-// A selection factor (slice, pad, concat along it) is split only by the op's
-// own local form. A must-replicate factor is never split.
+// A selection factor (the dimension of a norm, softmax, top_k) is split only by
+// the op's own local form, which other operations make up: a launch has it
+// whole. A must-replicate factor is never split.
 //
 // `linear` says that the op is linear in that operand while the others stay
 // fixed: an unreduced operand then gives an unreduced result and its

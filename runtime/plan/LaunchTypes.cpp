@@ -109,7 +109,10 @@ private:
       return bad(where + " is split by " + listed(axes, mesh) +
                  ", another tensor splits the same factor by " +
                  listed(axesOf[f], mesh));
-    if (rule.factors[f].kind == FactorKind::MustReplicate && !axes.empty())
+    FactorKind kind = rule.factors[f].kind;
+    bool whole =
+        kind == FactorKind::MustReplicate || kind == FactorKind::Selection;
+    if (whole && !axes.empty())
       return bad(where + " is split by " + listed(axes, mesh) +
                  ", which its rule never allows");
     return Status();

@@ -96,6 +96,10 @@ const RuleCase cases[] = {
      "tensor<2x7x3xf32>, tensor<2x4xi32> 0 to 6",
      "tandem.gather %0, %1 {dim = 1 : i64, batch_dims = 1 : i64} : "
      "(tensor<2x7x3xf32>, tensor<2x4xi32>) -> tensor<2x4x3xf32>"},
+    {"gather_bools", "(*[i], [j]) -> ([j]) {i=7 max_reduction, j=4}",
+     "tensor<7xi1> 0 to 1, tensor<4xi32> 0 to 6",
+     "tandem.gather %0, %1 {dim = 0 : i64, batch_dims = 0 : i64} : "
+     "(tensor<7xi1>, tensor<4xi32>) -> tensor<4xi1>"},
     {"scatter_add",
      "(+[i, j, k], [i, l], +[i, l, k]) -> ([i, j, k]) {i=2, j=7, k=3, l=4 "
      "must_replicate}",
@@ -104,16 +108,23 @@ const RuleCase cases[] = {
      "(tensor<2x7x3xf32>, tensor<2x4xi32>, tensor<2x4x3xf32>) -> "
      "tensor<2x7x3xf32>"},
     {"update_slice",
-     "(+[i, j, k], +[i, l, k], [i], [i]) -> ([i, j, k]) {i=3, j=7 "
-     "must_replicate, k=5, l=4 must_replicate}",
+     "(+[i, j, k], +[i, l, k], [i], [i]) -> ([i, j, k]) {i=3, j=7, k=5, l=4 "
+     "must_replicate}",
      "tensor<3x7x5xf32>, tensor<3x4x5xf32>, tensor<3xi32> 0 to 6, "
      "tensor<3xi32> 0 to 4",
      "tandem.update_slice %0, %1, %2, %3 : (tensor<3x7x5xf32>, "
      "tensor<3x4x5xf32>, tensor<3xi32>, tensor<3xi32>) -> tensor<3x7x5xf32>"},
-    {"top_k", "([i, j]) -> ([i, j], [i, j]) {i=5, j=7 selection}",
+    {"top_k",
+     "([i, j]) -> ([i, k], [i, k]) {i=5, j=7 selection, k=2 must_replicate}",
      "tensor<5x7xf32>",
      "tandem.top_k %0 : (tensor<5x7xf32>) -> (tensor<5x2xf32>, "
      "tensor<5x2xi32>)"},
+    {"top_k_pieces",
+     "([i, jk]) -> ([i, jl], [i, jl]) {i=5, j=4, k=3 must_replicate, l=2 "
+     "must_replicate}",
+     "tensor<5x12xf32>",
+     "tandem.top_k %0 {pieces = 4 : i64} : (tensor<5x12xf32>) -> "
+     "(tensor<5x8xf32>, tensor<5x8xi32>)"},
     {"sample",
      "([i, j], [i], [i], [i], [i], [i]) -> ([i]) {i=5, j=7 must_replicate}",
      "tensor<5x7xf32>, tensor<5xf32>, tensor<5xi32> 0 to 4, tensor<5xf32>, "
@@ -140,38 +151,41 @@ const RuleCase cases[] = {
     {"broadcast_in_dim", "(*[j]) -> ([i, j, k]) {i=5, j=4, k=3}",
      "tensor<4xf32>",
      "tandem.broadcast_in_dim %0 [1] : (tensor<4xf32>) -> tensor<5x4x3xf32>"},
-    {"slice",
-     "(*[i, j]) -> ([i, k]) {i=5, j=8 must_replicate, k=3 must_replicate}",
+    {"slice", "(*[i, j]) -> ([i, k]) {i=5, j=8 reduction, k=3}",
      "tensor<5x8xf32>",
      "tandem.slice %0 [0, 2] step [1, 2] : (tensor<5x8xf32>) -> "
      "tensor<5x3xf32>"},
+    {"slice_last", "(*[i, j, l]) -> ([i, k, l]) {i=3, j=7 reduction, k=1, l=5}",
+     "tensor<3x7x5xf32>",
+     "tandem.slice %0 [0, 6, 0] step [1, 1, 1] : (tensor<3x7x5xf32>) -> "
+     "tensor<3x1x5xf32>"},
+    {"slice_bools", "(*[i]) -> ([j]) {i=9 max_reduction, j=4}",
+     "tensor<9xi1> 0 to 1",
+     "tandem.slice %0 [1] step [2] : (tensor<9xi1>) -> tensor<4xi1>"},
     {"concat",
-     "(+[k, j], +[l, j]) -> ([i, j]) {i=5 must_replicate, j=4, k=2 "
-     "must_replicate, l=3 must_replicate}",
+     "(+[k, j], +[l, j]) -> ([i, j]) {i=5, j=4, k=2 must_replicate, l=3 "
+     "must_replicate}",
      "tensor<2x4xf32>, tensor<3x4xf32>",
      "tandem.concat %0, %1 {dim = 0 : i64} : (tensor<2x4xf32>, "
      "tensor<3x4xf32>) -> tensor<5x4xf32>"},
-    {"pad_zero",
-     "(*[i, j]) -> ([i, k]) {i=5, j=4 must_replicate, k=7 must_replicate}",
+    {"pad_zero", "(*[i, j]) -> ([i, k]) {i=5, j=4 must_replicate, k=7}",
      "tensor<5x4xf32>",
      "tandem.pad %0 low [0, 1] high [0, 2] value 0.0 : (tensor<5x4xf32>) -> "
      "tensor<5x7xf32>"},
-    {"pad_one",
-     "([i, j]) -> ([i, k]) {i=5, j=4 must_replicate, k=7 must_replicate}",
+    {"pad_one", "([i, j]) -> ([i, k]) {i=5, j=4 must_replicate, k=7}",
      "tensor<5x4xf32>",
      "tandem.pad %0 low [0, 1] high [0, 2] value 1.0 : (tensor<5x4xf32>) -> "
      "tensor<5x7xf32>"},
-    {"rms_norm",
-     "([i, j, k], [k]) -> ([i, j, k]) {i=5, j=4, k=3 must_replicate}",
+    {"rms_norm", "([i, j, k], [k]) -> ([i, j, k]) {i=5, j=4, k=3 selection}",
      "tensor<5x4x3xf32>, tensor<3xf32>",
      "tandem.rms_norm %0, %1 {epsilon = 1.0e-5 : f64} : (tensor<5x4x3xf32>, "
      "tensor<3xf32>) -> tensor<5x4x3xf32>"},
-    {"layer_norm", "([i, j], [j], [j]) -> ([i, j]) {i=5, j=4 must_replicate}",
+    {"layer_norm", "([i, j], [j], [j]) -> ([i, j]) {i=5, j=4 selection}",
      "tensor<5x4xf32>, tensor<4xf32>, tensor<4xf32>",
      "tandem.layer_norm %0, %1, %2 {epsilon = 1.0e-5 : f64} : "
      "(tensor<5x4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<5x4xf32>"},
-    {"softmax", "([i, j]) -> ([i, j]) {i=5, j=4 must_replicate}",
-     "tensor<5x4xf32>", "tandem.softmax %0 : tensor<5x4xf32>"},
+    {"softmax", "([i, j]) -> ([i, j]) {i=5, j=4 selection}", "tensor<5x4xf32>",
+     "tandem.softmax %0 : tensor<5x4xf32>"},
     {"rope",
      "(*[i, j, k, l], [i]) -> ([i, j, k, l]) {i=2, j=5, k=3, l=6 "
      "must_replicate}",

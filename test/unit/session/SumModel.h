@@ -68,8 +68,7 @@ private:
     uint32_t lengths = sketch.input("lengths", integers(sketch, {batch}));
     ShardingRule rule =
         RuleBuilder("bt,bs,b,b->bt")
-            .kind('t', FactorKind::Selection)
-            .kind('s', FactorKind::Selection)
+            .kind('s', FactorKind::MustReplicate)
             .build({{batch, maxSequence}, {batch, chunk}, {batch}, {batch}},
                    {{batch, maxSequence}});
     uint32_t in = sketch.useState(0, cache), out = sketch.useState(0, cache);
