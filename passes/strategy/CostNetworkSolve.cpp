@@ -1,101 +1,10 @@
-#include "passes/strategy/CostNetwork.h"
-#include "passes/strategy/Dominance.h"
-#include "passes/strategy/Elimination.h"
-#include "passes/strategy/LocalSearch.h"
+#include "passes/strategy/CostComponent.h"
 
 #include <algorithm>
 #include <numeric>
 
 namespace tandem {
 namespace {
-
-/// What is known of the component that holds some of the variables.
-struct ComponentSolution {
-  std::vector<int> assignment;
-  int64_t lowerBound = 0;
-  std::vector<int> conflict; // not empty: nothing is allowed
-  bool allowed = true;       // else nothing was found, though it may exist
-};
-
-/// Below this limit halving it further saves little.
-constexpr int64_t kSmallestLimit = 64;
-
-/// An exact plan if there is one, else the one with the largest tables, whose
-/// work is allowed.
-EliminationPlan planWithin(const CostTables &network,
-                           const CostNetworkOptions &options) {
-  int64_t limit = options.maximumTable;
-  EliminationPlan plan = planElimination(network, limit);
-  bool fits = plan.work <= options.maximumWork;
-  if (fits && plan.exact)
-    return plan;
-  EliminationPlan other =
-      planElimination(network, limit, EliminationOrder::Backward);
-  if (other.exact && other.work <= options.maximumWork)
-    return other;
-  for (; !fits && limit > kSmallestLimit;
-       fits = plan.work <= options.maximumWork)
-    plan = planElimination(network, limit /= 4);
-  return plan;
-}
-
-/// What is forbidden costs 1, all else nothing.
-CostTables softened(CostTables network) {
-  for (CostTable &table : network.tables)
-    for (int64_t &cost : table.costs)
-      cost = cost == kForbidden;
-  network.constant = 0;
-  return network;
-}
-
-/// An assignment near `start`, allowed if one is found.
-std::vector<int> search(const CostTables &network, std::vector<int> start,
-                        int64_t lowerBound, int64_t moves) {
-  if (LocalSearch(network, start).score().forbidden) {
-    CostTables soft = softened(network);
-    LocalSearch repair(soft, std::move(start));
-    repair.improve(moves, 0);
-    start = repair.assignment();
-  }
-  LocalSearch search(network, std::move(start));
-  search.improve(moves, lowerBound);
-  return search.assignment();
-}
-
-/// As if nothing could be left out of it.
-ComponentSolution solveReduced(const CostTables &network,
-                               const CostNetworkOptions &options) {
-  EliminationPlan plan = planWithin(network, options);
-  Elimination elimination = eliminate(network, plan);
-  ComponentSolution solution;
-  solution.lowerBound = elimination.lowerBound;
-  solution.conflict = std::move(elimination.conflict);
-  solution.assignment = std::move(elimination.assignment);
-  if (solution.conflict.empty() && !plan.exact)
-    solution.assignment = search(network, std::move(solution.assignment),
-                                 solution.lowerBound, options.moves);
-  return solution;
-}
-
-ComponentSolution solveComponent(const CostTables &network,
-                                 const CostNetworkOptions &options) {
-  ReducedTables reduced = withoutDominated(network, options.maximumWork / 4);
-  ComponentSolution solution = solveReduced(reduced.network, options);
-  if (!solution.conflict.empty()) {
-    // What was left out may be part of the reason.
-    Elimination whole = eliminate(network, planWithin(network, options));
-    if (!whole.conflict.empty())
-      solution.conflict = std::move(whole.conflict);
-    return solution;
-  }
-  for (size_t v = 0; v < solution.assignment.size(); ++v)
-    solution.assignment[v] = reduced.kept[v][solution.assignment[v]];
-  LocalSearch last(network, std::move(solution.assignment));
-  last.lowerTies();
-  solution.allowed = last.score().forbidden == 0;
-  solution.assignment = last.assignment();
-  return solution;
-}
 
 /// The variables, then the tables, that hang together.
 struct Component {

@@ -434,6 +434,19 @@ TEST(CostNetwork, WhatCannotBeReconciledIsNamed) {
             "more");
 }
 
+/// Two neighbours in the middle of a long chain, one of which may not be
+/// what the other must be.
+TEST(CostNetwork, WhatHasNothingToDoWithAConflictIsNotNamed) {
+  CostNetwork chain = freeVariables(2000, 2);
+  for (int v = 0; v < 1999; ++v)
+    chain.terms.push_back({{v, v + 1}, {0, 1, 1, 0}});
+  chain.terms.push_back({{901}, {kForbidden, 0}});
+  chain.terms[900].costs = {0, kForbidden, 0, kForbidden};
+  chain.terms.push_back({{1500, 3}, {0, 7, 7, 0}});
+  EXPECT_EQ(solve(chain).status().message(),
+            "cost network: no combination is allowed of 'v900', 'v901'");
+}
+
 TEST(CostNetwork, ASearchThatFindsNothingSaysSo) {
   CostNetwork ring = freeVariables(16, 2);
   for (int v = 0; v < 16; ++v)
