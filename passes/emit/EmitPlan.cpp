@@ -5,6 +5,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
+#include <limits>
 #include <map>
 
 using namespace mlir;
@@ -56,6 +57,7 @@ public:
   Result<fb::PlanT> run() {
     for (func::FuncOp function : functions) {
       TANDEM_TRY(checkPlaced(function));
+      TANDEM_TRY(checkFits(function));
       declare(function);
     }
     place();
@@ -74,6 +76,37 @@ private:
       return Status();
     return Status::refused("function '" + function.getName().str() +
                            "' is not placed; run tandem-place-buffers first");
+  }
+
+  /// Instructions are structs whose counts have few bits.
+  static Status checkFits(func::FuncOp function) {
+    for (Operation &op : function.getBody().front()) {
+      std::optional<int64_t> layer = layerOf(&op);
+      if (layer && isa<LaunchOp, CommunicateOp>(op))
+        TANDEM_TRY(fits<int16_t>(op, "the layer", *layer));
+      if (auto launch = dyn_cast<LaunchOp>(op)) {
+        TANDEM_TRY(fits<uint16_t>(op, "inputs", launch.getInputs().size()));
+        TANDEM_TRY(fits<uint16_t>(op, "outputs", launch.getOutputs().size()));
+        TANDEM_TRY(fits<uint16_t>(op, "numbers", launch.getNumbers().size()));
+      }
+      if (auto communicate = dyn_cast<CommunicateOp>(op)) {
+        TANDEM_TRY(fits<uint8_t>(op, "the dimension", communicate.getDim()));
+        TANDEM_TRY(
+            fits<uint8_t>(op, "the dimension", communicate.getFromDim()));
+      }
+    }
+    return Status();
+  }
+
+  template <typename Field>
+  static Status fits(Operation &op, const char *what, int64_t number) {
+    constexpr int64_t most = std::numeric_limits<Field>::max();
+    if (number >= std::numeric_limits<Field>::min() && number <= most)
+      return Status();
+    return Status::refused(
+        locationText(op.getLoc()) + ": " + what + " of '" +
+        op.getName().getStringRef().str() + "': got " + std::to_string(number) +
+        ", a plan's instruction holds at most " + std::to_string(most));
   }
 
   static uint32_t stageOf(func::FuncOp function) {

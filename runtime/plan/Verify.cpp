@@ -2,6 +2,7 @@
 #include "runtime/plan/MemoryCheck.h"
 #include "runtime/plan/PlacementCheck.h"
 #include "runtime/plan/TypeCheck.h"
+#include "runtime/plan/UseCheck.h"
 
 namespace tandem {
 
@@ -15,7 +16,8 @@ Status verify(const Plan &plan, const VerifyOptions &options) {
     TANDEM_TRY(walkTogether(
         plan, *entry, [](const std::vector<Step> &) { return Status(); }));
   }
-  return checkDeclaredMemory(plan, arenaEnds, options.memoryBytes);
+  TANDEM_TRY(checkDeclaredMemory(plan, arenaEnds, options.memoryBytes));
+  return checkUses(plan);
 }
 
 } // namespace tandem

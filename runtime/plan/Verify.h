@@ -9,9 +9,14 @@
 //   memory     a value read when its bytes are not its own, or raced for by
 //              two streams; parameters and states that overlap; memory other
 //              than declared, or above what is allowed
-//   progress   sends and collectives across stages that do not match or wait
-//              for each other
+//   progress   sends and collectives across stages that do not match, are
+//              exchanged or wait for each other
 //   slices     views that leave their stored tensor
+//   uses       results that nobody reads, parameters and states that no
+//              instruction uses
+//
+// It takes on trust what no type can tell apart: attributes of kernels, which
+// of several values, parameters or dimensions of one type is meant, and names.
 //
 // The first failure is returned; its message names entry, pp coordinate,
 // instruction and location. Costs time in instructions, not in ranks.

@@ -2,6 +2,7 @@
 #include "runtime/plan/Structure.h"
 
 #include <algorithm>
+#include <cstring>
 #include <deque>
 
 namespace tandem {
@@ -242,8 +243,33 @@ private:
       if (!hasArguments || first.movedType() != other.movedType())
         return other.refused("it moves " + typeText(other) + ", its partner " +
                              first.describe() + " " + typeText(first));
+      TANDEM_TRY(checkNotCrossed(first, other));
     }
     return Status();
+  }
+
+  /// Partners need not come from one place; but where another instruction of
+  /// this program would be the partner that does, the two are exchanged.
+  static Status checkNotCrossed(const Step &first, const Step &other) {
+    if (std::strcmp(first.location(), other.location()) == 0)
+      return Status();
+    const auto &instructions = *other.program().instructions();
+    for (uint32_t i = 0; i < instructions.size(); ++i) {
+      Step rival(other.plan(), other.entry(), other.stage(), i);
+      if (rival.op() == other.op() && isAlike(rival, other) &&
+          std::strcmp(rival.location(), first.location()) == 0)
+        return other.refused("it meets " + first.describe() +
+                             ", which instruction " + std::to_string(i) +
+                             " here is the partner of");
+    }
+    return Status();
+  }
+
+  static bool isAlike(const Step &a, const Step &b) {
+    return a.instruction().stream() == b.instruction().stream() &&
+           a.instruction().target() == b.instruction().target() &&
+           a.axes() == b.axes() && a.inputs() + a.outputs() > 0 &&
+           a.movedType() == b.movedType();
   }
 
   static std::string typeText(const Step &step) {

@@ -16,8 +16,10 @@ struct Life {
 /// One program being written; values get their offsets at the end.
 class Tracer {
 public:
-  Tracer(PlanBuilder &builder, const Mesh &mesh, fb::ProgramT &program)
-      : builder(builder), mesh(mesh), program(program) {}
+  Tracer(PlanBuilder &builder, const Mesh &mesh, fb::ProgramT &program,
+         bool twoStreams)
+      : builder(builder), mesh(mesh), program(program), twoStreams(twoStreams) {
+  }
 
   uint32_t value(const TensorType &type, fb::Region region = fb::Region::Arena,
                  uint32_t index = 0) {
@@ -42,6 +44,7 @@ public:
   void launch(const char *kernel, const ShardingRule &rule,
               const std::vector<uint32_t> &inputs, uint32_t output,
               const std::string &location) {
+    join(location);
     fb::Instruction &i = add(fb::Opcode::Launch, inputs, {output}, location);
     i.mutate_target(builder.kernel(kernel));
     i.mutate_rule(builder.rule(rule));
@@ -61,8 +64,11 @@ public:
                                {bytes},
                                Sharding::replicatedOver(1),
                                ReductionKind::Sum}));
+    if (twoStreams)
+      order(0, 1, location);
     fb::Instruction &i =
         add(static_cast<fb::Opcode>(kind), {operand}, outputs, location);
+    i.mutate_stream(twoStreams ? 1 : 0);
     if (bytes) {
       i.mutate_outputs(1);
       i.mutate_workspaces(1);
@@ -70,7 +76,25 @@ public:
     i.mutate_axes(builder.axisList(c.axes));
     i.mutate_dim(static_cast<uint8_t>(dim));
     i.mutate_cause(builder.string(cause));
+    isApart = twoStreams;
     return result;
+  }
+
+  /// Lets the main stream go on only behind the last collective.
+  void join(const std::string &location) {
+    if (isApart)
+      order(1, 0, location);
+    isApart = false;
+  }
+
+  /// Makes stream `second` wait for what stream `first` has so far.
+  void order(uint16_t first, uint16_t second, const std::string &location) {
+    fb::Instruction &record = add(fb::Opcode::Record, {}, {}, location);
+    record.mutate_stream(first);
+    record.mutate_target(events);
+    fb::Instruction &wait = add(fb::Opcode::Wait, {}, {}, location);
+    wait.mutate_stream(second);
+    wait.mutate_target(events++);
   }
 
   fb::Instruction &add(fb::Opcode op, const std::vector<uint32_t> &inputs,
@@ -148,6 +172,9 @@ private:
   PlanBuilder &builder;
   const Mesh &mesh;
   fb::ProgramT &program;
+  bool twoStreams;
+  bool isApart = false; ///< A collective went to the other stream.
+  uint32_t events = 0;
   std::vector<uint32_t> homes; ///< By value: whose memory it has.
   std::vector<Life> lives;
 };
@@ -163,7 +190,7 @@ public:
     entry->name = "decode";
     for (int stage = 0; stage < stages; ++stage) {
       entry->programs.push_back(std::make_unique<fb::ProgramT>());
-      Tracer tracer(builder, mesh, *entry->programs.back());
+      Tracer tracer(builder, mesh, *entry->programs.back(), o.twoStreams);
       program(tracer, stage, stages);
       fb::MemoryT &memory = *builder.plan.memory[stage];
       memory.arena_peak = tracer.place();
@@ -209,7 +236,8 @@ private:
 
   void port(std::vector<std::unique_ptr<fb::PortT>> &ports, const char *name,
             const TensorType &type, uint32_t stage, uint32_t value) {
-    if (ports.empty() || ports.back()->name != name) {
+    if (std::none_of(ports.begin(), ports.end(),
+                     [&](const auto &p) { return p->name == name; })) {
       ports.push_back(std::make_unique<fb::PortT>());
       ports.back()->name = name;
       ports.back()->type = builder.type(type);
@@ -325,7 +353,8 @@ private:
              {old, n}, made, where + ".cache");
   }
 
-  void head(Tracer &t, uint32_t x, uint32_t stage) {
+  /// Returns the best ids, where other stages want it.
+  uint32_t head(Tracer &t, uint32_t x, uint32_t stage) {
     x = whole(t, x, "head");
     TensorType w = type({o.width, o.vocabulary}, R"([{}, {"tp"}])");
     TensorType logits =
@@ -338,6 +367,16 @@ private:
       y = t.collective(CollectiveKind::AllGather, "tp", 2, y, "output", "head");
     port(entry->outputs, "logits", t.types[y], stage, y);
     t.output(y);
+    if (mesh.sizeOf("pp") == 1)
+      return kNone;
+    uint32_t best = t.value(ids());
+    t.launch("top_k",
+             RuleBuilder("bsv->b")
+                 .kind('s', FactorKind::MustReplicate)
+                 .kind('v', FactorKind::MustReplicate)
+                 .build({t.types[y].shape}, {ids().shape}),
+             {y}, best, "head");
+    return best;
   }
 
   void program(Tracer &t, int stage, int stages) {
@@ -351,11 +390,32 @@ private:
     }
     for (int l = stage; l < o.layers; l += stages)
       x = layer(t, x, s, l);
+    t.join("stages");
     if (stage + 1 < stages)
       t.add(fb::Opcode::Send, {x}, {}, "stages").mutate_target(s + 1);
-    else
-      head(t, x, s);
+    uint32_t best = stage + 1 < stages ? kNone : head(t, x, s);
+    if (stages > 1)
+      tell(t, s, best);
   }
+
+  /// The last stage tells the others the ids.
+  void tell(Tracer &t, uint32_t stage, uint32_t best) {
+    AxisList group = {mesh.whole("pp")};
+    if (mesh.has("tp"))
+      group.push_back(mesh.whole("tp"));
+    uint32_t told = t.value(ids());
+    std::vector<uint32_t> given;
+    if (best != kNone)
+      given = {best};
+    fb::Instruction &i = t.add(fb::Opcode::Broadcast, given, {told}, "head");
+    i.mutate_axes(builder.axisList(group));
+    i.mutate_target(
+        static_cast<uint32_t>(mesh.sizeOf("tp") * (mesh.sizeOf("pp") - 1)));
+    port(entry->outputs, "ids", ids(), stage, told);
+    t.output(told);
+  }
+
+  TensorType ids() const { return type({o.batch}, R"([{"dp"}])", DType::I32); }
 
   /// Parameters and states, one behind the other on their stage.
   void place() {

@@ -2,6 +2,7 @@
 
 #include "runtime/plan/Verify.h"
 
+#include <algorithm>
 #include <set>
 
 namespace tandem::test {
@@ -14,7 +15,7 @@ struct Life {
 };
 
 fb::ProgramT &programOf(fb::PlanT &plan, size_t p) {
-  return *plan.entries[0]->programs[p];
+  return *plan.entries.back()->programs[p];
 }
 
 bool isCollective(fb::Opcode op) {
@@ -25,13 +26,13 @@ bool isCollective(fb::Opcode op) {
 class Mutator {
 public:
   explicit Mutator(const fb::PlanT &plan) : plan(plan) {
-    for (size_t p = 0; p < plan.entries[0]->programs.size(); ++p)
+    for (size_t p = 0; p < plan.entries.back()->programs.size(); ++p)
       lives.push_back(livesOf(p));
   }
 
   std::vector<Mutation> run() {
-    for (size_t p = 0; p < plan.entries[0]->programs.size(); ++p) {
-      const fb::ProgramT &program = *plan.entries[0]->programs[p];
+    for (size_t p = 0; p < plan.entries.back()->programs.size(); ++p) {
+      const fb::ProgramT &program = *plan.entries.back()->programs[p];
       for (size_t i = 0; i < program.instructions.size(); ++i)
         instruction(p, i);
       for (size_t v = 0; v < program.values.size(); ++v)
@@ -44,12 +45,13 @@ public:
   }
 
 private:
-  void add(const std::string &what, std::function<void(fb::PlanT &)> apply) {
-    mutations.push_back({what, std::move(apply)});
+  void add(const std::string &kind, const std::string &where,
+           std::function<void(fb::PlanT &)> apply) {
+    mutations.push_back({kind, kind + " " + where, std::move(apply)});
   }
 
   std::vector<Life> livesOf(size_t p) const {
-    const fb::ProgramT &program = *plan.entries[0]->programs[p];
+    const fb::ProgramT &program = *plan.entries.back()->programs[p];
     std::vector<Life> lives(program.values.size());
     for (size_t i = 0; i < program.instructions.size(); ++i) {
       auto index = static_cast<int64_t>(i);
@@ -60,7 +62,7 @@ private:
       for (size_t a = 0; a < size_t(it.outputs()) + it.workspaces(); ++a)
         lives[program.args[written + a]] = {index, index};
     }
-    for (const auto &port : plan.entries[0]->outputs)
+    for (const auto &port : plan.entries.back()->outputs)
       if (port->values[p] != kNone)
         lives[port->values[p]].lastRead =
             static_cast<int64_t>(program.instructions.size());
@@ -68,24 +70,25 @@ private:
   }
 
   const fb::Instruction &at(size_t p, size_t i) const {
-    return plan.entries[0]->programs[p]->instructions[i];
+    return plan.entries.back()->programs[p]->instructions[i];
   }
   std::vector<uint32_t> args(size_t p, size_t i, bool outputs) const {
     const fb::Instruction &it = at(p, i);
-    const auto &all = plan.entries[0]->programs[p]->args;
+    const auto &all = plan.entries.back()->programs[p]->args;
     size_t begin = it.first_arg() + (outputs ? it.inputs() : 0);
     size_t count = outputs ? it.outputs() : it.inputs();
     return {all.begin() + static_cast<long>(begin),
             all.begin() + static_cast<long>(begin + count)};
   }
   static std::string place(size_t p, size_t i) {
-    return " pp " + std::to_string(p) + " #" + std::to_string(i);
+    return "pp " + std::to_string(p) + " #" + std::to_string(i);
   }
 
   /// Changes one field of one instruction.
-  void change(const std::string &what, size_t p, size_t i,
-              const std::function<void(fb::Instruction &)> &edit) {
-    add(what + place(p, i),
+  void change(const std::string &kind, size_t p, size_t i,
+              const std::function<void(fb::Instruction &)> &edit,
+              const std::string &to = "") {
+    add(kind, place(p, i) + to,
         [=](fb::PlanT &plan) { edit(programOf(plan, p).instructions[i]); });
   }
 
@@ -93,14 +96,25 @@ private:
     fb::Opcode op = at(p, i).op();
     dropped(p, i);
     swapped(p, i);
-    if (!isReshape(p, i)) // Which may move nothing.
+    // A reshape may move nothing, and where there are two streams already,
+    // their events may be enough.
+    if (!isReshape(p, i) && !hasEvents(p))
       change("other stream", p, i,
              [](fb::Instruction &it) { it.mutate_stream(1); });
+    if (op == fb::Opcode::Record || op == fb::Opcode::Wait)
+      event(p, i);
     outOfRange(p, i);
     if (isCollective(op))
       collective(p, i);
     if (op == fb::Opcode::Send || op == fb::Opcode::Recv)
       transfer(p, i);
+  }
+
+  bool hasEvents(size_t p) const {
+    const auto &list = plan.entries.back()->programs[p]->instructions;
+    return std::any_of(list.begin(), list.end(), [](const fb::Instruction &it) {
+      return it.op() == fb::Opcode::Record;
+    });
   }
 
   bool isReshape(size_t p, size_t i) const {
@@ -109,47 +123,68 @@ private:
   }
 
   void dropped(size_t p, size_t i) {
-    add("dropped" + place(p, i), [=](fb::PlanT &plan) {
+    add("dropped", place(p, i), [=](fb::PlanT &plan) {
       auto &list = programOf(plan, p).instructions;
       list.erase(list.begin() + static_cast<long>(i));
     });
   }
 
   void swapped(size_t p, size_t i) {
-    if (i + 1 == plan.entries[0]->programs[p]->instructions.size())
+    if (i + 1 == plan.entries.back()->programs[p]->instructions.size())
       return;
     std::set<uint32_t> made;
     for (uint32_t v : args(p, i, true))
       made.insert(v);
-    bool depends = false;
-    for (uint32_t v : args(p, i + 1, false))
+    // What stands behind a wait is what waits.
+    bool depends = at(p, i).op() == fb::Opcode::Wait &&
+                   at(p, i).stream() == at(p, i + 1).stream();
+    bool isEvent = at(p, i + 1).op() == fb::Opcode::Record ||
+                   at(p, i + 1).op() == fb::Opcode::Wait;
+    depends |= isEvent && at(p, i).op() == fb::Opcode::Record;
+    // A record for the one behind the wait that follows it.
+    size_t reader = at(p, i + 1).op() == fb::Opcode::Record ? i + 3 : i + 1;
+    for (uint32_t v : args(p, reader, false))
       depends |= made.count(v) > 0;
     if (depends)
-      add("swapped" + place(p, i), [=](fb::PlanT &plan) {
+      add("swapped", place(p, i), [=](fb::PlanT &plan) {
         auto &list = programOf(plan, p).instructions;
         std::swap(list[i], list[i + 1]);
       });
   }
 
+  /// Another event is recorded earlier, or never.
+  void event(size_t p, size_t i) {
+    for (uint32_t event = 0; event < 2 * at(p, i).target() + 2; ++event)
+      if (event != at(p, i).target())
+        change(
+            "other event", p, i,
+            [=](fb::Instruction &it) { it.mutate_target(event); },
+            " to " + std::to_string(event));
+  }
+
   void outOfRange(size_t p, size_t i) {
-    change("first argument", p, i,
+    change("first argument out of range", p, i,
            [](fb::Instruction &it) { it.mutate_first_arg(1u << 30); });
-    change("axes", p, i, [](fb::Instruction &it) { it.mutate_axes(999); });
-    change("location", p, i,
+    change("axes out of range", p, i,
+           [](fb::Instruction &it) { it.mutate_axes(999); });
+    change("location out of range", p, i,
            [](fb::Instruction &it) { it.mutate_location(99999); });
-    change("operation", p, i, [](fb::Instruction &it) {
+    change("operation out of range", p, i, [](fb::Instruction &it) {
       it.mutate_op(static_cast<fb::Opcode>(40));
     });
     if (at(p, i).op() == fb::Opcode::Launch) {
-      change("kernel", p, i,
+      change("kernel out of range", p, i,
              [](fb::Instruction &it) { it.mutate_target(999); });
-      change("rule", p, i, [](fb::Instruction &it) { it.mutate_rule(999); });
-      change("inputs", p, i, [](fb::Instruction &it) {
+      change("rule out of range", p, i,
+             [](fb::Instruction &it) { it.mutate_rule(999); });
+      change("one input less", p, i, [](fb::Instruction &it) {
         it.mutate_inputs(static_cast<uint16_t>(it.inputs() - 1));
         it.mutate_first_arg(it.first_arg() + 1);
       });
     }
-    add("argument" + place(p, i), [=](fb::PlanT &plan) {
+    if (at(p, i).inputs() + at(p, i).outputs() == 0)
+      return;
+    add("argument out of range", place(p, i), [=](fb::PlanT &plan) {
       fb::ProgramT &program = programOf(plan, p);
       program.args[program.instructions[i].first_arg()] = 1u << 20;
     });
@@ -165,43 +200,83 @@ private:
         if (program.args[it.first_arg() + a] == from)
           program.args[it.first_arg() + a] = to;
     }
-    for (auto &port : plan.entries[0]->outputs)
+    for (auto &port : plan.entries.back()->outputs)
       if (port->values[p] == from)
         port->values[p] = to;
   }
 
   void collective(size_t p, size_t i) {
-    uint32_t in = args(p, i, false)[0], out = args(p, i, true)[0];
-    add("skipped" + place(p, i), [=](fb::PlanT &plan) {
-      auto &list = programOf(plan, p).instructions;
-      list.erase(list.begin() + static_cast<long>(i));
-      rewire(plan, p, i, out, in);
-    });
-    add("doubled" + place(p, i), [=](fb::PlanT &plan) { doubled(plan, p, i); });
+    fb::Opcode op = at(p, i).op();
+    if (at(p, i).inputs() > 0) {
+      uint32_t in = args(p, i, false)[0], out = args(p, i, true)[0];
+      add("skipped", place(p, i), [=](fb::PlanT &plan) {
+        auto &list = programOf(plan, p).instructions;
+        list.erase(list.begin() + static_cast<long>(i));
+        rewire(plan, p, i, out, in);
+      });
+      // A broadcast of what all have by now changes nothing.
+      if (op != fb::Opcode::Broadcast || plan.stages > 1)
+        add("doubled", place(p, i),
+            [=](fb::PlanT &plan) { doubled(plan, p, i); });
+    }
     for (uint32_t axes = 0; axes < plan.axis_lists.size(); ++axes)
       if (axes != at(p, i).axes())
-        change("axes " + std::to_string(axes), p, i,
-               [=](fb::Instruction &it) { it.mutate_axes(axes); });
-    for (int op = 1; op <= 9; ++op)
-      if (op != static_cast<int>(at(p, i).op()))
-        change("operation " + std::to_string(op), p, i,
-               [=](fb::Instruction &it) {
-                 it.mutate_op(static_cast<fb::Opcode>(op));
-               });
-    bool reduces = at(p, i).op() == fb::Opcode::AllReduce ||
-                   at(p, i).op() == fb::Opcode::ReduceScatter;
-    if (reduces)
-      change("reduction", p, i, [](fb::Instruction &it) {
+        change(
+            "other axes", p, i,
+            [=](fb::Instruction &it) { it.mutate_axes(axes); },
+            " to " + std::to_string(axes));
+    for (int other = 1; other <= 9; ++other)
+      if (other != static_cast<int>(op))
+        change(
+            "other operation", p, i,
+            [=](fb::Instruction &it) {
+              it.mutate_op(static_cast<fb::Opcode>(other));
+            },
+            " to " + std::to_string(other));
+    if (op == fb::Opcode::AllReduce || op == fb::Opcode::ReduceScatter)
+      change("other reduction", p, i, [](fb::Instruction &it) {
         it.mutate_reduction(fb::ReductionKind::Max);
       });
-    if (at(p, i).op() != fb::Opcode::AllReduce)
-      for (uint8_t dim = 0; dim < 4; ++dim)
-        if (dim != at(p, i).dim())
-          change("dim " + std::to_string(dim), p, i,
-                 [=](fb::Instruction &it) { it.mutate_dim(dim); });
+    if (op == fb::Opcode::Broadcast)
+      root(p, i);
+    else if (op != fb::Opcode::AllReduce && op != fb::Opcode::Permute)
+      dimensions(p, i);
     if (at(p, i).workspaces())
-      change("workspace", p, i,
+      change("no workspace", p, i,
              [](fb::Instruction &it) { it.mutate_workspaces(0); });
+  }
+
+  void dimensions(size_t p, size_t i) {
+    for (uint8_t dim = 0; dim < 4; ++dim) {
+      std::string to = " to " + std::to_string(dim);
+      if (dim != at(p, i).dim())
+        change(
+            "other dimension", p, i,
+            [=](fb::Instruction &it) { it.mutate_dim(dim); }, to);
+      if (at(p, i).op() == fb::Opcode::AllToAll && dim != at(p, i).from_dim())
+        change(
+            "other dimension", p, i,
+            [=](fb::Instruction &it) { it.mutate_from_dim(dim); },
+            " from" + to);
+    }
+  }
+
+  /// A root on another stage has nothing to give; ranks of one stage do have
+  /// the same.
+  void root(size_t p, size_t i) {
+    Result<Plan> loaded = Plan::fromNative(plan);
+    const AxisList &axes = loaded->axisList(at(p, i).axes());
+    auto stageOf = [&](int64_t position) {
+      int64_t member = loaded->rankOfStage(static_cast<uint32_t>(p));
+      return loaded->stageOf(
+          loaded->mesh().withCoordinate(member, axes, position));
+    };
+    for (uint32_t other = 0; other <= sizeOf(axes); ++other)
+      if (other == sizeOf(axes) || stageOf(other) != stageOf(at(p, i).target()))
+        change(
+            "other root", p, i,
+            [=](fb::Instruction &it) { it.mutate_target(other); },
+            " to " + std::to_string(other));
   }
 
   /// Repeats a collective on its own result, into fresh memory.
@@ -230,15 +305,17 @@ private:
   void transfer(size_t p, size_t i) {
     for (uint32_t peer = 0; peer < plan.stages + 1; ++peer)
       if (peer != at(p, i).target())
-        change("peer " + std::to_string(peer), p, i,
-               [=](fb::Instruction &it) { it.mutate_target(peer); });
+        change(
+            "other peer", p, i,
+            [=](fb::Instruction &it) { it.mutate_target(peer); },
+            " to " + std::to_string(peer));
     if (at(p, i).op() == fb::Opcode::Send)
-      add("sent twice" + place(p, i), [=](fb::PlanT &plan) {
+      add("sent twice", place(p, i), [=](fb::PlanT &plan) {
         auto &list = programOf(plan, p).instructions;
         fb::Instruction again = list[i];
         list.insert(list.begin() + static_cast<long>(i), again);
       });
-    add("turned round" + place(p, i), [=](fb::PlanT &plan) {
+    add("turned round", place(p, i), [=](fb::PlanT &plan) {
       fb::Instruction &it = programOf(plan, p).instructions[i];
       bool sends = it.op() == fb::Opcode::Send;
       it.mutate_op(sends ? fb::Opcode::Recv : fb::Opcode::Send);
@@ -248,7 +325,7 @@ private:
   }
 
   void value(size_t p, size_t v) {
-    const fb::Value &value = plan.entries[0]->programs[p]->values[v];
+    const fb::Value &value = plan.entries.back()->programs[p]->values[v];
     for (int64_t by : {-4, 4})
       edit("resized", p, v, [=](fb::Value &it) {
         it.mutate_bytes(it.bytes() + static_cast<uint64_t>(by));
@@ -263,37 +340,65 @@ private:
     edit("far away", p, v,
          [](fb::Value &it) { it.mutate_offset(uint64_t(1) << 50); });
     overlapping(p, v);
+    shifted(p, v);
     const Life &life = lives[p][v];
     if (life.lastRead > life.written)
       otherTypes(p, v);
   }
 
-  void edit(const std::string &what, size_t p, size_t v,
-            const std::function<void(fb::Value &)> &edit) {
-    add(what + " pp " + std::to_string(p) + " %" + std::to_string(v),
+  void edit(const std::string &kind, size_t p, size_t v,
+            const std::function<void(fb::Value &)> &edit,
+            const std::string &to = "") {
+    add(kind, "pp " + std::to_string(p) + " %" + std::to_string(v) + to,
         [=](fb::PlanT &plan) { edit(programOf(plan, p).values[v]); });
+  }
+
+  /// Moves a value a little, into another that lives at the same time.
+  void shifted(size_t p, size_t v) {
+    const auto &values = plan.entries.back()->programs[p]->values;
+    for (int64_t by : {-64, -8, 8, 64}) {
+      int64_t begin = static_cast<int64_t>(values[v].offset()) + by;
+      auto end = begin + static_cast<int64_t>(values[v].bytes());
+      bool hurts = false;
+      for (size_t o = 0; o < values.size() && begin >= 0; ++o) {
+        auto from = static_cast<int64_t>(values[o].offset());
+        auto to = from + static_cast<int64_t>(values[o].bytes());
+        hurts |= o != v && values[o].region() == fb::Region::Arena &&
+                 from < end && begin < to && liveTogether(p, v, o);
+      }
+      if (hurts)
+        edit(
+            "shifted", p, v,
+            [=](fb::Value &it) {
+              it.mutate_offset(static_cast<uint64_t>(begin));
+            },
+            " by " + std::to_string(by));
+    }
+  }
+
+  bool liveTogether(size_t p, size_t a, size_t b) const {
+    const Life &left = lives[p][a], &right = lives[p][b];
+    return left.written < right.lastRead && right.written < left.lastRead;
   }
 
   /// Puts a value over another that is written before this one's last read
   /// and read after this one is written.
   void overlapping(size_t p, size_t v) {
-    const auto &values = plan.entries[0]->programs[p]->values;
-    const Life &a = lives[p][v];
+    const auto &values = plan.entries.back()->programs[p]->values;
     for (size_t o = 0; o < values.size(); ++o) {
-      const Life &b = lives[p][o];
       if (o == v || values[o].region() != fb::Region::Arena ||
-          values[o].offset() == values[v].offset() || a.written >= b.lastRead ||
-          b.written >= a.lastRead)
+          values[o].offset() == values[v].offset() || !liveTogether(p, v, o))
         continue;
       uint64_t offset = values[o].offset();
-      edit("over %" + std::to_string(o), p, v,
-           [=](fb::Value &it) { it.mutate_offset(offset); });
+      edit(
+          "overlapping", p, v, [=](fb::Value &it) { it.mutate_offset(offset); },
+          " over %" + std::to_string(o));
     }
   }
 
   /// Declares another type, with the bytes that go with it.
   void otherTypes(size_t p, size_t v) {
-    const auto &values = plan.entries[0]->programs[p]->values;
+    const auto &values = plan.entries.back()->programs[p]->values;
     std::set<uint32_t> tried = {values[v].type()};
     for (const fb::Value &other : values) {
       if (!tried.insert(other.type()).second ||
@@ -301,10 +406,13 @@ private:
         continue;
       uint32_t type = other.type();
       uint64_t bytes = other.bytes();
-      edit("type " + std::to_string(type), p, v, [=](fb::Value &it) {
-        it.mutate_type(type);
-        it.mutate_bytes(bytes);
-      });
+      edit(
+          "other type", p, v,
+          [=](fb::Value &it) {
+            it.mutate_type(type);
+            it.mutate_bytes(bytes);
+          },
+          " to " + std::to_string(type));
     }
   }
 
@@ -319,19 +427,23 @@ private:
     for (size_t p = 0; p < plan.memory.size(); ++p) {
       auto lie = [&](const char *what, uint64_t fb::MemoryT::*field,
                      int64_t by) {
-        add(std::string(what) + " pp " + std::to_string(p),
-            [=](fb::PlanT &plan) {
-              (*plan.memory[p]).*field += static_cast<uint64_t>(by);
-            });
+        add(what, "pp " + std::to_string(p), [=](fb::PlanT &plan) {
+          (*plan.memory[p]).*field += static_cast<uint64_t>(by);
+        });
       };
-      lie("less arena", &fb::MemoryT::arena_peak, -4);
+      auto half = [](uint64_t bytes) {
+        return -static_cast<int64_t>(bytes / 2);
+      };
+      lie("less arena", &fb::MemoryT::arena_peak,
+          half(plan.memory[p]->arena_peak));
       lie("much more arena", &fb::MemoryT::arena_peak, 1 << 20);
       lie("lower bound", &fb::MemoryT::arena_lower_bound, 1 << 20);
       if (plan.memory[p]->parameters)
-        lie("less parameters", &fb::MemoryT::parameters, -4);
+        lie("less parameters", &fb::MemoryT::parameters,
+            half(plan.memory[p]->parameters));
       lie("much more parameters", &fb::MemoryT::parameters, 1 << 20);
       if (plan.memory[p]->state)
-        lie("less state", &fb::MemoryT::state, -4);
+        lie("less state", &fb::MemoryT::state, half(plan.memory[p]->state));
       lie("endless state", &fb::MemoryT::state, int64_t(1) << 62);
     }
   }
@@ -340,7 +452,7 @@ private:
     for (size_t k = 0; k < plan.parameters.size(); ++k) {
       auto on = [&](const char *what,
                     const std::function<void(fb::ParameterT &)> &edit) {
-        add(what + (" parameter " + plan.parameters[k]->name),
+        add(std::string("parameter ") + what, plan.parameters[k]->name,
             [=](fb::PlanT &plan) { edit(*plan.parameters[k]); });
       };
       on("behind its tensor", [](fb::ParameterT &it) { it.view_offset += 1; });
@@ -361,39 +473,39 @@ private:
           break;
         }
       if (plan.stages > 1)
-        on("on another stage", [=](fb::ParameterT &it) {
-          it.stages[0] = (it.stages[0] + 1) % plan.stages;
+        on("on another stage", [stages = plan.stages](fb::ParameterT &it) {
+          it.stages[0] = (it.stages[0] + 1) % stages;
         });
     }
     if (plan.stages > 1)
-      add("programs exchanged", [](fb::PlanT &plan) {
-        std::swap(plan.entries[0]->programs[0], plan.entries[0]->programs[1]);
+      add("programs exchanged", "", [](fb::PlanT &plan) {
+        std::swap(plan.entries.back()->programs[0],
+                  plan.entries.back()->programs[1]);
       });
   }
 
   void ports() {
     for (bool isInput : {true, false}) {
       const auto &list =
-          isInput ? plan.entries[0]->inputs : plan.entries[0]->outputs;
+          isInput ? plan.entries.back()->inputs : plan.entries.back()->outputs;
       for (size_t k = 0; k < list.size(); ++k)
         for (size_t p = 0; p < list[k]->values.size(); ++p) {
           uint32_t v = list[k]->values[p];
           if (v == kNone)
             continue;
-          auto on = [&](const std::string &what,
+          auto on = [&](const std::string &kind,
                         const std::function<void(fb::PortT &)> &edit) {
-            add(what + " of port " + list[k]->name, [=](fb::PlanT &plan) {
-              edit(isInput ? *plan.entries[0]->inputs[k]
-                           : *plan.entries[0]->outputs[k]);
+            add("port with " + kind, list[k]->name, [=](fb::PlanT &plan) {
+              edit(isInput ? *plan.entries.back()->inputs[k]
+                           : *plan.entries.back()->outputs[k]);
             });
           };
           on("no value", [=](fb::PortT &it) { it.values[p] = kNone; });
           on("value out of range", [=](fb::PortT &it) { it.values[p] = 9999; });
-          const auto &values = plan.entries[0]->programs[p]->values;
+          const auto &values = plan.entries.back()->programs[p]->values;
           for (uint32_t o = 0; o < values.size(); ++o)
             if (values[o].type() != values[v].type())
-              on("value %" + std::to_string(o),
-                 [=](fb::PortT &it) { it.values[p] = o; });
+              on("another value", [=](fb::PortT &it) { it.values[p] = o; });
         }
     }
   }

@@ -16,11 +16,12 @@
 namespace tandem::test {
 
 struct Mutation {
-  std::string what;
+  std::string kind; ///< Such as `dropped`.
+  std::string what; ///< Kind and place.
   std::function<void(fb::PlanT &)> apply;
 };
 
-/// Mutations of the first entry and of what all entries share. `plan`
+/// Mutations of the last entry and of what all entries share. `plan`
 /// outlives them.
 std::vector<Mutation> mutationsOf(const fb::PlanT &plan);
 

@@ -296,4 +296,32 @@ fb::PlanT exchangePlan(bool crossed) {
   return std::move(builder.plan);
 }
 
+fb::PlanT twoRowsPlan() {
+  Mesh mesh = *Mesh::parse("pp=2");
+  PlanBuilder builder(mesh);
+  TensorType row{DType::F32, {16}, sharding("[{}]", mesh), ReductionKind::Sum};
+  auto entry = std::make_unique<fb::EntryT>();
+  entry->name = "rows";
+  for (uint32_t stage : {0u, 1u}) {
+    entry->programs.push_back(std::make_unique<fb::ProgramT>());
+    ProgramWriter writer(builder, *entry->programs[stage]);
+    for (const char *name : {"a", "b"}) {
+      uint32_t value = writer.arena(row, *name == 'a' ? 0 : 64);
+      fb::Instruction &it = stage == 0
+                                ? writer.add(fb::Opcode::Send, {value}, {})
+                                : writer.add(fb::Opcode::Recv, {}, {value});
+      it.mutate_target(1 - stage);
+      it.mutate_location(builder.string(name));
+    }
+    builder.plan.memory[stage]->arena_peak = 128;
+  }
+  for (uint32_t v : {0u, 1u}) {
+    std::string name = v == 0 ? "a" : "b";
+    addPort(builder, entry->inputs, name, row, {v, kNone});
+    addPort(builder, entry->outputs, name, row, {kNone, v});
+  }
+  builder.plan.entries.push_back(std::move(entry));
+  return std::move(builder.plan);
+}
+
 } // namespace tandem::test

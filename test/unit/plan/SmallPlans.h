@@ -76,6 +76,9 @@ fb::PlanT twoStreamPlan();
 /// Two stages that send each other a row; `crossed`: both send first.
 fb::PlanT exchangePlan(bool crossed);
 
+/// Stage 0 sends rows a and b to stage 1, from places of these names.
+fb::PlanT twoRowsPlan();
+
 } // namespace tandem::test
 
 #endif // TANDEM_TEST_UNIT_PLAN_SMALLPLANS_H

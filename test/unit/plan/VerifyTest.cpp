@@ -507,6 +507,41 @@ TEST(VerifyPlacement, PartsOfAStoredTensorAreApart) {
             "fine");
 }
 
+//===--- Uses -------------------------------------------------------------===//
+
+TEST(VerifyUses, WhatIsComputedIsRead) {
+  // The sum of a row with itself in place of the gathered one: no type tells.
+  EXPECT_EQ(mutated(test::twoStreamPlan(),
+                    [](fb::PlanT &plan) {
+                      fb::ProgramT &p = program(plan);
+                      p.args[p.instructions.back().first_arg()] = 3;
+                    }),
+            "entry 'forward', pp 0, instruction 3 (all_gather): nothing reads "
+            "what it writes, value 2");
+}
+
+TEST(VerifyUses, WhatIsHeldIsUsed) {
+  EXPECT_EQ(
+      mutated(mlpPlan(),
+              [](fb::PlanT &plan) {
+                plan.parameters.push_back(
+                    std::make_unique<fb::ParameterT>(*plan.parameters[1]));
+                plan.parameters[2]->name = "w3";
+                plan.parameters[2]->offsets = {512};
+                plan.memory[0]->parameters += 256;
+              }),
+      "parameter 'w3' is held on pp 0, where no instruction uses it");
+  EXPECT_EQ(mutated(twoStagePlan(),
+                    [](fb::PlanT &plan) {
+                      plan.states.push_back(
+                          std::make_unique<fb::StateT>(*plan.states[0]));
+                      plan.states[1]->name = "other";
+                      plan.states[1]->offsets = {64};
+                      plan.memory[1]->state *= 2;
+                    }),
+            "state 'other' is held on pp 1, where no instruction uses it");
+}
+
 //===--- Progress ---------------------------------------------------------===//
 
 TEST(VerifyProgress, SendNeedsItsRecv) {
@@ -538,6 +573,26 @@ TEST(VerifyProgress, CrossedSendsWaitForEachOther) {
             "entry 'swap', pp 0, instruction 0 (send): it never completes: "
             "send on stream 0 with pp 1; meanwhile pp 1 is at instruction 0 "
             "(send), send on stream 0 with pp 0");
+}
+
+TEST(VerifyProgress, PartnersOfOneTypeAreNotExchanged) {
+  EXPECT_EQ(verdict(test::twoRowsPlan()), "fine");
+  auto exchange = [](fb::PlanT &plan) {
+    auto &list = program(plan, 1).instructions;
+    std::swap(list[0], list[1]);
+  };
+  EXPECT_EQ(mutated(test::twoRowsPlan(), exchange),
+            "entry 'rows', pp 1, instruction 0 (recv) at b: it meets entry "
+            "'rows', pp 0, instruction 0 (send) at a, which instruction 1 "
+            "here is the partner of");
+  // Partners need not come from places of one name.
+  EXPECT_EQ(mutated(test::twoRowsPlan(),
+                    [&](fb::PlanT &plan) {
+                      exchange(plan);
+                      program(plan, 0).instructions[0].mutate_location(kNone);
+                      program(plan, 0).instructions[1].mutate_location(kNone);
+                    }),
+            "fine");
 }
 
 TEST(VerifyProgress, SendAndRecvMoveTheSame) {
