@@ -42,28 +42,31 @@ void runMlp(const Mlp &mlp, const Plan &plan, uint64_t seed) {
   }
 }
 
-TEST(Executor, TensorParallelEqualsFloat64) {
+/// Each on the cpu device and on chaos, by its seed.
+class ExecutorTest : public testing::TestWithParam<uint64_t> {};
+
+INSTANTIATE_TEST_SUITE_P(Cpu, ExecutorTest, testing::Values(0));
+INSTANTIATE_TEST_SUITE_P(Chaos, ExecutorTest, testing::Range<uint64_t>(1, 4));
+INSTANTIATE_TEST_SUITE_P(MoreChaos, ExecutorTest,
+                         testing::Range<uint64_t>(4, 21));
+
+TEST_P(ExecutorTest, TensorParallelEqualsFloat64) {
   for (int64_t tp : {1, 2, 3, 5})
-    runMlp(Mlp(), Mlp().tensorParallel(tp), 0);
+    runMlp(Mlp(), Mlp().tensorParallel(tp), GetParam());
 }
 
-TEST(Executor, MoreRanksThanColumns) {
+TEST_P(ExecutorTest, MoreRanksThanColumns) {
   Mlp mlp;
   mlp.f = 3;
-  runMlp(mlp, mlp.tensorParallel(5), 0);
+  runMlp(mlp, mlp.tensorParallel(5), GetParam());
 }
 
-TEST(Executor, PipelineEqualsFloat64) { runMlp(Mlp(), Mlp().pipelined(), 0); }
-
-TEST(Executor, ChaosChangesNothing) {
-  for (uint64_t seed = 1; seed <= 20; ++seed) {
-    runMlp(Mlp(), Mlp().tensorParallel(2), seed);
-    runMlp(Mlp(), Mlp().pipelined(), seed);
-  }
+TEST_P(ExecutorTest, PipelineEqualsFloat64) {
+  runMlp(Mlp(), Mlp().pipelined(), GetParam());
 }
 
 /// Two streams: y = relu(x) on stream 1, between events.
-TEST(Executor, EventsOrderStreams) {
+TEST_P(ExecutorTest, EventsOrderStreams) {
   Mlp mlp;
   PlanSketch sketch("tp=1");
   TensorType type = sketch.type({mlp.b, mlp.f}, "[{}, {}]");
@@ -80,22 +83,20 @@ TEST(Executor, EventsOrderStreams) {
   sketch.launch(0, "map", mlp.relu(), {g}, {y}, relu);
   sketch.output("y", type, {y});
   Plan plan = sketch.finish();
-  for (uint64_t seed = 0; seed < 20; ++seed) {
-    LocalRanks ranks(plan, seed);
-    ASSERT_TRUE(ranks.created[0].ok()) << ranks.created[0].toString();
-    fillPiece(*ranks.executors[0]->input(0, 0), Mlp::input);
-    ASSERT_TRUE(ranks.run(0)[0].ok());
-    forEachValid(
-        *ranks.executors[0]->output(0, 0),
-        [&](std::byte *at, const std::vector<int64_t> &index) {
-          float got;
-          std::memcpy(&got, at, sizeof got);
-          EXPECT_EQ(got, static_cast<float>(std::max(Mlp::input(index), 0.0)));
-        });
-  }
+  LocalRanks ranks(plan, GetParam());
+  ASSERT_TRUE(ranks.created[0].ok()) << ranks.created[0].toString();
+  fillPiece(*ranks.executors[0]->input(0, 0), Mlp::input);
+  ASSERT_TRUE(ranks.run(0)[0].ok());
+  forEachValid(*ranks.executors[0]->output(0, 0),
+               [&](std::byte *at, const std::vector<int64_t> &index) {
+                 float got;
+                 std::memcpy(&got, at, sizeof got);
+                 EXPECT_EQ(
+                     got, static_cast<float>(std::max(Mlp::input(index), 0.0)));
+               });
 }
 
-TEST(Executor, StatesLiveFromStepToStep) {
+TEST_P(ExecutorTest, StatesLiveFromStepToStep) {
   // s = s + x, in place.
   PlanSketch sketch("tp=2");
   TensorType type = sketch.type({5}, "[{\"tp\"}]");
@@ -107,7 +108,7 @@ TEST(Executor, StatesLiveFromStepToStep) {
                 {in, x}, {out}, {kMapInput, 0, kMapInput, 1, kMapAdd, 0});
   sketch.output("s", type, {out});
   Plan plan = sketch.finish();
-  LocalRanks ranks(plan, 0);
+  LocalRanks ranks(plan, GetParam());
   auto index = [](const std::vector<int64_t> &i) {
     return static_cast<double>(i[0] + 1);
   };
@@ -136,10 +137,10 @@ struct PlantedFault {
   ~PlantedFault() { unsetenv("TANDEM_FAULT"); }
 };
 
-TEST(Executor, AFailureNamesItsPlaceOnAllRanks) {
+TEST_P(ExecutorTest, AFailureNamesItsPlaceOnAllRanks) {
   PlantedFault fault("1:einsum:2:fail");
   Plan plan = Mlp().tensorParallel(3);
-  LocalRanks ranks(plan, 0);
+  LocalRanks ranks(plan, GetParam());
   fillMlp(ranks);
   for (const Status &status : ranks.run(0)) {
     EXPECT_EQ(status.code(), StatusCode::RankFailed);
@@ -152,20 +153,18 @@ TEST(Executor, AFailureNamesItsPlaceOnAllRanks) {
     EXPECT_FALSE(status.ok());
 }
 
-TEST(Executor, AFailureBeforeASendEndsTheReceiver) {
+TEST_P(ExecutorTest, AFailureBeforeASendEndsTheReceiver) {
   PlantedFault fault("0:send:1:fail");
   Plan plan = Mlp().pipelined();
-  for (uint64_t seed = 0; seed < 5; ++seed) {
-    LocalRanks ranks(plan, seed);
-    fillMlp(ranks);
-    for (const Status &status : ranks.run(0)) {
-      EXPECT_EQ(status.rank, 0) << status.toString();
-      EXPECT_EQ(status.instruction, "send #2");
-    }
+  LocalRanks ranks(plan, GetParam());
+  fillMlp(ranks);
+  for (const Status &status : ranks.run(0)) {
+    EXPECT_EQ(status.rank, 0) << status.toString();
+    EXPECT_EQ(status.instruction, "send #2");
   }
 }
 
-TEST(Executor, UnknownKernelIsRefusedByName) {
+TEST_P(ExecutorTest, UnknownKernelIsRefusedByName) {
   Mlp mlp;
   PlanSketch sketch("tp=1");
   TensorType type = sketch.type({mlp.b, mlp.f}, "[{}, {}]");
@@ -174,7 +173,7 @@ TEST(Executor, UnknownKernelIsRefusedByName) {
   sketch.launch(0, "frobnicate", mlp.relu(), {x}, {y});
   sketch.output("y", type, {y});
   Plan plan = sketch.finish();
-  LocalRanks ranks(plan, 0);
+  LocalRanks ranks(plan, GetParam());
   EXPECT_NE(ranks.created[0].message().find("no kernel 'frobnicate'"),
             std::string::npos)
       << ranks.created[0].message();
