@@ -43,6 +43,7 @@ def Tandem_Dialect : Dialect {
     static constexpr llvm::StringLiteral kStage = "tandem.stage";
     static constexpr llvm::StringLiteral kSharding = "tandem.sharding";
     static constexpr llvm::StringLiteral kShardings = "tandem.shardings";
+    static constexpr llvm::StringLiteral kChoice = "tandem.choice";
     static constexpr llvm::StringLiteral kParameter = "tandem.parameter";
     static constexpr llvm::StringLiteral kInput = "tandem.input";
     static constexpr llvm::StringLiteral kOutput = "tandem.output";

@@ -103,7 +103,14 @@ LogicalResult ConstantOp::verify() {
       failed(expectShape(*this, "result", getResult(), type.getShape())));
 }
 
-ShardingRule ConstantOp::getShardingRule() { return elementwiseRule(*this); }
+/// Every rank makes its piece of a splat, and has all of any other constant.
+ShardingRule ConstantOp::getShardingRule() {
+  ShardingRule rule = elementwiseRule(*this);
+  if (!getValue().isSplat())
+    for (Factor &factor : rule.factors)
+      factor.kind = FactorKind::MustReplicate;
+  return rule;
+}
 
 KernelSpec ConstantOp::getKernelSpec() {
   auto dense = dyn_cast<DenseElementsAttr>(getValue());

@@ -1,5 +1,5 @@
 #include "ir/Layers.h"
-#include "passes/partition/Layout.h"
+#include "passes/strategy/ReshardPaths.h"
 #include "passes/partition/Passes.h"
 
 using namespace mlir;

@@ -12,15 +12,19 @@ def PropagateShardings
     Precondition: a phase-1 module; arguments, results and
     `sharding_constraint` operations may carry shardings.
 
-    Transformation: a fixed point over the operations' sharding rules, with
-    the rungs of `passes/propagate/Propagation.h`. Arguments of different
+    Transformation: annotations of stronger user priorities spread by a fixed
+    point over the operations' sharding rules, with the rungs of
+    `passes/propagate/Propagation.h`; then all that is open is decided
+    together, for the fewest bytes on the wire
+    (`passes/propagate/OpenOps.h`). Arguments of different
     functions with one parameter view or state name are one value, and so is
     the result that replaces a state.
 
     Postcondition: every argument and result of a function has
-    `tandem.sharding`, every operation `tandem.shardings`, one for each
-    result, all dimensions closed. A remark tells of each factor on which two
-    tensors of an operation do not agree, with both locations.
+    `tandem.sharding`; every operation `tandem.shardings`, which says how each
+    result lies where it is made, unreduced axes included, and
+    `tandem.choice`, which factor has which axes. A remark tells of each
+    operation that was open what was chosen and what each alternative costs.
 
     ```mlir
     tandem.mesh @mesh = <["tp"=2]>
@@ -32,7 +36,8 @@ def PropagateShardings
       return %1 : tensor<4x8xf32>
     }
     ```
-    makes %0 split by "tp" in dimension 1 and %down in dimension 0.
+    makes %0 split by "tp" in dimension 1, %down in dimension 0, and %1
+    unreduced over "tp".
   }];
   let options = [
     Option<"userPriorities", "user-priorities", "bool", "true",
@@ -41,6 +46,8 @@ def PropagateShardings
            "visit operations that only move elements first">,
     Option<"aggressive", "aggressive", "bool", "true",
            "let a factor take axes that another factor of the operation has">,
+    Option<"openOps", "open-ops", "bool", "true",
+           "decide what is left open for all operations together, by bytes">,
   ];
   let dependentDialects = ["::tandem::TandemDialect"];
 }

@@ -1,6 +1,5 @@
-#include "ir/Identity.h"
+#include "passes/propagate/OperationGraph.h"
 #include "passes/propagate/Passes.h"
-#include "passes/propagate/Propagation.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -12,12 +11,11 @@ namespace tandem {
 
 namespace {
 
-/// The module as a PropagationGraph, and back.
+/// A module's functions as one graph, and back.
 class ModuleGraph {
 public:
   explicit ModuleGraph(ModuleOp module)
-      : module(module), mesh(meshOf(module)), meshName(meshNameOf(module)),
-        graph(mesh) {}
+      : module(module), mesh(meshOf(module)), graph(mesh, meshNameOf(module)) {}
 
   LogicalResult build() {
     for (auto function : module.getOps<func::FuncOp>())
@@ -26,60 +24,44 @@ public:
     return success();
   }
 
-  void run(const PropagationOptions &options) { graph.run(options); }
-
-  void report() {
-    for (const PropagationConflict &conflict : graph.conflicts()) {
-      Operation *op = operations[conflict.op];
-      InFlightDiagnostic remark = op->emitRemark()
-                                  << "tensors do not agree on a factor: ";
-      auto print = [&](const AxisList &axes) {
-        remark << "{";
-        for (size_t i = 0; i < axes.size(); ++i)
-          remark << (i ? ", " : "") << toString(axes[i], mesh);
-        remark << "}";
-      };
-      print(conflict.firstAxes);
-      remark << " against ";
-      print(conflict.secondAxes);
-      remark.attachNote(locations[conflict.first]) << "the first is here";
-      remark.attachNote(locations[conflict.second]) << "the second is here";
-    }
+  LogicalResult decide(const PropagationOptions &options) {
+    ReshardPaths paths(mesh);
+    Status status = graph.decide(options, paths);
+    if (!status.ok())
+      return module.emitError("no way to lay the tensors out: ")
+             << status.message();
+    graph.report();
+    return success();
   }
 
   void write() {
     for (auto function : module.getOps<func::FuncOp>())
       writeFunction(function);
+    graph.write();
   }
 
 private:
-  int tensorOf(Value value) {
-    auto [it, added] = tensors.try_emplace(value, 0);
-    if (added)
-      it->second = addTensor(value.getType(), value.getLoc());
-    return it->second;
-  }
-
-  int addTensor(Type type, Location loc) {
-    locations.push_back(loc);
-    return graph.addTensor(toVector(globalShape(type)));
-  }
-
   /// Arguments with one parameter or state name are one value.
   void addArgument(func::FuncOp function, BlockArgument argument) {
     unsigned index = argument.getArgNumber();
     Attribute identity = function.getArgAttr(index, TandemDialect::kParameter);
     if (!identity)
       identity = function.getArgAttr(index, TandemDialect::kState);
+    auto it = shared.end();
+    bool known = false;
     if (identity) {
       auto key = std::make_pair(identity, argument.getType());
-      auto it = shared.find(key);
-      if (it == shared.end())
-        it = shared.insert({key, tensorOf(argument)}).first;
-      tensors[argument] = it->second;
+      it = shared.find(key);
+      known = it != shared.end();
+      if (!known)
+        it = shared.insert({key, graph.tensorOf(argument)}).first;
+      graph.setTensor(argument, it->second);
     }
-    annotate(tensorOf(argument), function.getArgAttrOfType<ShardingAttr>(
-                                     index, TandemDialect::kSharding));
+    int tensor = graph.tensorOf(argument);
+    annotate(tensor, function.getArgAttrOfType<ShardingAttr>(
+                         index, TandemDialect::kSharding));
+    if (!known)
+      graph.addSource(tensor);
   }
 
   void annotate(int tensor, ShardingAttr sharding) {
@@ -100,31 +82,28 @@ private:
                   "that plans know";
       addArgument(function, argument);
     }
-    Operation *terminator = body.getTerminator();
-    // A result that replaces a state lies as the state does.
-    for (BlockArgument argument : body.getArguments())
-      if (auto aliases = function.getArgAttrOfType<IntegerAttr>(
-              argument.getArgNumber(), TandemDialect::kAliases)) {
-        int state = tensorOf(argument); // No reference: the map may grow.
-        tensors.try_emplace(terminator->getOperand(aliases.getInt()), state);
-      }
     for (Operation &op : body.without_terminator())
-      if (failed(addOperation(&op)))
+      if (failed(graph.addOperation(&op)))
         return failure();
+    return addResults(function);
+  }
+
+  /// Results lie as annotated; one that replaces a state as the state does.
+  LogicalResult addResults(func::FuncOp function) {
+    Operation *terminator = function.getBody().front().getTerminator();
     for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
       auto sharding = function.getResultAttrOfType<ShardingAttr>(
           i, TandemDialect::kSharding);
-      if (!sharding)
-        continue;
+      int result = graph.addTensor(value.getType(), value.getLoc());
       if (auto state = stateOf(function, i)) {
-        if (failed(annotateState(function, *state, sharding)))
+        if (sharding && failed(annotateState(function, *state, sharding)))
           return failure();
-        continue;
+        graph.tie(graph.tensorOf(function.getArgument(*state)), result);
+      } else {
+        annotate(result, sharding);
       }
-      int result = addTensor(value.getType(), value.getLoc());
-      annotate(result, sharding);
-      annotatedResults[{terminator, i}] = result;
-      addIdentity(terminator, tensorOf(value), result, value.getType());
+      results[{terminator, i}] = result;
+      graph.addTarget(terminator, graph.tensorOf(value), result);
     }
     return success();
   }
@@ -149,46 +128,8 @@ private:
       return function.emitOpError()
              << "argument " << argument << " has " << own
              << ", the result that replaces it " << sharding;
-    annotate(tensors[function.getArgument(argument)], sharding);
+    annotate(graph.tensorOf(function.getArgument(argument)), sharding);
     return success();
-  }
-
-  void addIdentity(Operation *op, int from, int to, Type type) {
-    std::vector<int64_t> shape = toVector(globalShape(type));
-    operations.push_back(op);
-    graph.addOp(identityRule(shape), {from}, {to}, true);
-  }
-
-  LogicalResult addOperation(Operation *op) {
-    auto rule = dyn_cast<ShardingRuleOpInterface>(op);
-    if (!rule)
-      return op->emitOpError("has no sharding rule: expected an operation on "
-                             "global tensors");
-    std::vector<int> operands, results;
-    for (Value operand : op->getOperands())
-      operands.push_back(tensorOf(operand));
-    for (Value result : op->getResults())
-      results.push_back(tensorOf(result));
-    if (auto constraint = dyn_cast<ShardingConstraintOp>(op))
-      annotate(results[0], constraint.getShardingAttr());
-    operations.push_back(op);
-    graph.addOp(rule.getShardingRule(), std::move(operands), std::move(results),
-                rule.isPassThrough());
-    return success();
-  }
-
-  /// Closed, and without axes of one rank, which split nothing: so there is
-  /// one type for each layout. `reduced`: of a value that is given to the
-  /// caller, who did not ask for terms.
-  ShardingAttr finalSharding(int tensor, bool reduced = false) const {
-    Sharding sharding = graph.sharding(tensor);
-    sharding.replicated.clear();
-    sharding.unreduced = withoutTrivial(sharding.unreduced);
-    if (reduced)
-      sharding.unreduced.clear();
-    for (DimSharding &dim : sharding.dims)
-      dim = {withoutTrivial(dim.axes), /*open=*/false, /*priority=*/0};
-    return ShardingAttr::get(meshName, sharding, mesh);
   }
 
   void writeFunction(func::FuncOp function) {
@@ -197,40 +138,18 @@ private:
     Block &body = function.getBody().front();
     for (BlockArgument argument : body.getArguments())
       function.setArgAttr(argument.getArgNumber(), TandemDialect::kSharding,
-                          finalSharding(tensors[argument]));
-    for (Operation &op : body.without_terminator()) {
-      SmallVector<Attribute> shardings;
-      for (Value result : op.getResults())
-        shardings.push_back(finalSharding(tensors[result]));
-      op.setAttr(TandemDialect::kShardings,
-                 ArrayAttr::get(module.getContext(), shardings));
-    }
-    std::vector<int> results;
-    for (Value value : body.getTerminator()->getOperands())
-      results.push_back(tensors[value]);
-    for (BlockArgument argument : body.getArguments())
-      if (auto aliases = function.getArgAttrOfType<IntegerAttr>(
-              argument.getArgNumber(), TandemDialect::kAliases))
-        results[aliases.getInt()] = tensors[argument];
-    for (auto [i, tensor] : llvm::enumerate(results)) {
-      auto own = annotatedResults.find({body.getTerminator(), i});
+                          graph.shardingOf(graph.tensorOf(argument)));
+    Operation *terminator = body.getTerminator();
+    for (unsigned i = 0; i < terminator->getNumOperands(); ++i)
       function.setResultAttr(i, TandemDialect::kSharding,
-                             own == annotatedResults.end()
-                                 ? finalSharding(tensor, /*reduced=*/true)
-                                 : finalSharding(own->second));
-    }
+                             graph.shardingOf(results[{terminator, i}]));
   }
 
   ModuleOp module;
   Mesh mesh;
-  FlatSymbolRefAttr meshName;
-  PropagationGraph graph;
-  DenseMap<Value, int> tensors;
+  OperationGraph graph;
   DenseMap<std::pair<Attribute, Type>, int> shared;
-  /// Results that have a sharding of their own, beside that of their value.
-  DenseMap<std::pair<Operation *, unsigned>, int> annotatedResults;
-  SmallVector<Operation *> operations; ///< By the graph's number.
-  SmallVector<Location> locations;     ///< By tensor.
+  DenseMap<std::pair<Operation *, unsigned>, int> results;
 };
 
 struct PropagateShardingsPass
@@ -250,8 +169,9 @@ struct PropagateShardingsPass
     options.userPriorities = userPriorities;
     options.opPriorities = opPriorities;
     options.aggressive = aggressive;
-    graph.run(options);
-    graph.report();
+    options.openOps = openOps;
+    if (failed(graph.decide(options)))
+      return signalPassFailure();
     graph.write();
   }
 };

@@ -32,11 +32,6 @@ void shareAxes(const ShardingRule &rule, const std::vector<int32_t> &factors,
   }
 }
 
-bool spreads(const Factor &factor) {
-  return factor.kind == FactorKind::PassThrough ||
-         factor.kind == FactorKind::Reduction;
-}
-
 /// The leading axes that overlap with nothing in `used`.
 AxisList freePart(const AxisList &axes, const AxisList &used) {
   AxisList result;
@@ -87,47 +82,63 @@ std::vector<AxisList> projectToDims(const ShardingRule &rule,
   return dims;
 }
 
-int PropagationGraph::addTensor(std::vector<int64_t> shape) {
-  TensorState tensor;
+const FactorMapping &PropagationOp::mapping(size_t index) const {
+  return index < operands.size() ? rule.operands[index]
+                                 : rule.results[index - operands.size()];
+}
+
+int PropagationOp::tensor(size_t index) const {
+  return index < operands.size() ? operands[index]
+                                 : results[index - operands.size()];
+}
+
+bool PropagationOp::spreads(int32_t f) const {
+  switch (rule.factors[f].kind) {
+  case FactorKind::PassThrough:
+  case FactorKind::Reduction:
+    return true;
+  case FactorKind::Selection:
+    return exchanged && exchanged(f, 2);
+  case FactorKind::MustReplicate:
+    break;
+  }
+  return false;
+}
+
+int PropagationGraph::addTensor(DType dtype, std::vector<int64_t> shape) {
+  PropagationTensor tensor;
+  tensor.dtype = dtype;
   tensor.now = Sharding::replicatedOver(shape.size());
   for (DimSharding &dim : tensor.now.dims)
     dim.open = true;
+  tensor.annotation = tensor.now;
   tensor.shape = std::move(shape);
-  tensors.push_back(std::move(tensor));
-  return static_cast<int>(tensors.size() - 1);
+  tensors_.push_back(std::move(tensor));
+  return static_cast<int>(tensors_.size() - 1);
 }
 
 void PropagationGraph::annotate(int tensor, const Sharding &sharding) {
-  assert(sharding.dims.size() == tensors[tensor].shape.size());
-  tensors[tensor].annotation = sharding;
-  tensors[tensor].annotated = true;
+  assert(sharding.dims.size() == tensors_[tensor].shape.size());
+  Sharding &own = tensors_[tensor].annotation;
+  own = sharding;
+  // Axes of one rank split nothing: so there is one type for each layout.
+  own.replicated = withoutTrivial(own.replicated);
+  own.unreduced = withoutTrivial(own.unreduced);
+  for (DimSharding &dim : own.dims)
+    dim.axes = withoutTrivial(dim.axes);
 }
 
-void PropagationGraph::addOp(ShardingRule rule, std::vector<int> operands,
-                             std::vector<int> results, bool passThrough) {
-  assert(rule.operands.size() == operands.size() &&
-         rule.results.size() == results.size());
-  OpState op;
-  op.rule = std::move(rule);
-  op.tensors = std::move(operands);
-  op.tensors.insert(op.tensors.end(), results.begin(), results.end());
-  op.passThrough = passThrough;
-  ops.push_back(std::move(op));
-}
-
-const FactorMapping &PropagationGraph::mapping(const OpState &op,
-                                               size_t index) const {
-  size_t operands = op.rule.operands.size();
-  return index < operands ? op.rule.operands[index]
-                          : op.rule.results[index - operands];
+int PropagationGraph::addOp(PropagationOp op) {
+  assert(op.rule.operands.size() == op.operands.size() &&
+         op.rule.results.size() == op.results.size());
+  ops_.push_back(std::move(op));
+  return static_cast<int>(ops_.size() - 1);
 }
 
 /// Makes the annotations of `priority` count. What propagation put onto other
 /// dimensions and an annotation needs is given back to it.
 void PropagationGraph::activate(int32_t priority) {
-  for (TensorState &tensor : tensors) {
-    if (!tensor.annotated)
-      continue;
+  for (PropagationTensor &tensor : tensors_) {
     tensor.now.replicated = tensor.annotation.replicated;
     tensor.now.unreduced = tensor.annotation.unreduced;
     for (size_t d = 0; d < tensor.now.dims.size(); ++d) {
@@ -148,8 +159,10 @@ void PropagationGraph::activate(int32_t priority) {
 }
 
 void PropagationGraph::run(const PropagationOptions &options) {
+  for (auto [first, second] : ties_)
+    tensors_[second].annotation = tensors_[first].annotation;
   std::set<int32_t> priorities{0};
-  for (TensorState &tensor : tensors) {
+  for (PropagationTensor &tensor : tensors_) {
     for (DimSharding &dim : tensor.annotation.dims) {
       if (!options.userPriorities)
         dim.priority = 0;
@@ -158,6 +171,8 @@ void PropagationGraph::run(const PropagationOptions &options) {
   }
   for (int32_t priority : priorities) {
     activate(priority);
+    if (options.openOps && priority == *priorities.rbegin())
+      break;
     for (bool aggressive : {false, true}) {
       if (aggressive && !options.aggressive)
         continue;
@@ -168,19 +183,19 @@ void PropagationGraph::run(const PropagationOptions &options) {
   }
 }
 
-int64_t PropagationGraph::versions(const OpState &op) const {
+int64_t PropagationGraph::versions(const PropagationOp &op) const {
   int64_t sum = 0;
-  for (int tensor : op.tensors)
-    sum += tensors[tensor].version;
+  for (size_t i = 0; i < op.numTensors(); ++i)
+    sum += tensors_[op.tensor(i)].version;
   return sum;
 }
 
 void PropagationGraph::fixedPoint(bool passThroughOnly, bool aggressive) {
-  for (OpState &op : ops)
+  for (PropagationOp &op : ops_)
     op.seen = 0;
   // Forward and backward sweeps in turn: most of it settles in one of each.
   bool changed = true;
-  auto step = [&](OpState &op) {
+  auto step = [&](PropagationOp &op) {
     if ((passThroughOnly && !op.passThrough) || op.seen == versions(op))
       return;
     changed |= visit(op, aggressive);
@@ -188,17 +203,34 @@ void PropagationGraph::fixedPoint(bool passThroughOnly, bool aggressive) {
   };
   while (changed) {
     changed = false;
-    std::for_each(ops.begin(), ops.end(), step);
-    std::for_each(ops.rbegin(), ops.rend(), step);
+    std::for_each(ops_.begin(), ops_.end(), step);
+    std::for_each(ops_.rbegin(), ops_.rend(), step);
+    for (auto [first, second] : ties_)
+      changed |= agree(first, second) | agree(second, first);
   }
 }
 
-bool PropagationGraph::visit(OpState &op, bool aggressive) {
+/// Gives `to` what `from` has more.
+bool PropagationGraph::agree(int from, int to) {
+  bool changed = false;
+  for (size_t d = 0; d < tensors_[from].now.dims.size(); ++d) {
+    const AxisList &axes = tensors_[from].now.dims[d].axes;
+    DimSharding &dim = tensors_[to].now.dims[d];
+    if (!dim.open || dim.axes == axes || !isPrefix(dim.axes, axes))
+      continue;
+    dim.axes = axes;
+    ++tensors_[to].version;
+    changed = true;
+  }
+  return changed;
+}
+
+bool PropagationGraph::visit(PropagationOp &op, bool aggressive) {
   size_t count = op.rule.factors.size();
   std::vector<FactorAxes> projections;
-  for (size_t i = 0; i < op.tensors.size(); ++i)
+  for (size_t i = 0; i < op.numTensors(); ++i)
     projections.push_back(
-        projectToFactors(op.rule, mapping(op, i), tensors[op.tensors[i]].now));
+        projectToFactors(op.rule, op.mapping(i), tensors_[op.tensor(i)].now));
   // What all tensors that hold a factor agree on: the longest list that the
   // others' lists lead to, else their common lead.
   FactorAxes agreed(count);
@@ -217,7 +249,7 @@ bool PropagationGraph::visit(OpState &op, bool aggressive) {
   }
   FactorAxes wanted(count);
   for (size_t f = 0; f < count; ++f) {
-    if (!spreads(op.rule.factors[f]))
+    if (!op.spreads(static_cast<int32_t>(f)))
       continue;
     AxisList used;
     if (!aggressive)
@@ -228,16 +260,17 @@ bool PropagationGraph::visit(OpState &op, bool aggressive) {
     wanted[f] = freePart(agreed[f], used);
   }
   bool changed = false;
-  for (size_t i = 0; i < op.tensors.size(); ++i)
-    changed |= extend(tensors[op.tensors[i]], op, i, wanted);
+  for (size_t i = 0; i < op.numTensors(); ++i)
+    changed |= extend(tensors_[op.tensor(i)], op, i, wanted);
   return changed;
 }
 
-bool PropagationGraph::extend(TensorState &tensor, const OpState &op,
-                              size_t index, const FactorAxes &wanted) {
+bool PropagationGraph::extend(PropagationTensor &tensor,
+                              const PropagationOp &op, size_t index,
+                              const FactorAxes &wanted) {
   bool changed = false;
   std::vector<AxisList> dims =
-      projectToDims(op.rule, mapping(op, index), wanted);
+      projectToDims(op.rule, op.mapping(index), wanted);
   for (size_t d = 0; d < dims.size(); ++d) {
     DimSharding &dim = tensor.now.dims[d];
     if (!dim.open || dims[d].empty() || !isPrefix(dim.axes, dims[d]))
@@ -256,33 +289,6 @@ bool PropagationGraph::extend(TensorState &tensor, const OpState &op,
   if (changed)
     ++tensor.version;
   return changed;
-}
-
-std::vector<PropagationConflict> PropagationGraph::conflicts() const {
-  std::vector<PropagationConflict> result;
-  for (size_t o = 0; o < ops.size(); ++o) {
-    const OpState &op = ops[o];
-    std::vector<int> holder(op.rule.factors.size(), -1);
-    FactorAxes first(op.rule.factors.size());
-    for (size_t i = 0; i < op.tensors.size(); ++i) {
-      FactorAxes axes =
-          projectToFactors(op.rule, mapping(op, i), tensors[op.tensors[i]].now);
-      for (const std::vector<int32_t> &dim : mapping(op, i).dims)
-        for (int32_t f : dim) {
-          if (!spreads(op.rule.factors[f]))
-            continue;
-          if (holder[f] < 0) {
-            holder[f] = op.tensors[i];
-            first[f] = axes[f];
-          } else if (first[f] != axes[f]) {
-            result.push_back({static_cast<int>(o), f, holder[f], op.tensors[i],
-                              first[f], axes[f]});
-            first[f] = axes[f]; // once for each change
-          }
-        }
-    }
-  }
-  return result;
 }
 
 } // namespace tandem

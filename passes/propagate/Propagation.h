@@ -11,12 +11,14 @@
 //   ([b, s, d], [d, f]) -> ([b, s, f])
 //     [{"dp"}, {}, {?}], [{?}, {"tp"}]   gives   [{"dp"}, {}, {"tp"}]
 //
-// Rungs, each on top of those below (as in Shardy, whose users know them):
+// Rungs, each on top of those below (most as in Shardy, whose users know them):
 //   basic       a factor takes no axis that another factor of the operation
 //               has, so that what is ambiguous stays undecided
 //   aggressive  it takes one that is free in the tensor at hand
 //   priorities  operations that only move elements go first; of the user's
 //               annotations those of priority 0 spread before those of 1
+//   open ops    where annotations of the last priority leave a choice it is
+//               made for all operations together, by bytes: OpenOps.h
 //
 // A sharding grows by axes behind those it has and nothing is taken back, so
 // the fixed point exists and does not depend on anything but text order.
@@ -26,7 +28,11 @@
 #ifndef TANDEM_PASSES_PROPAGATE_PROPAGATION_H
 #define TANDEM_PASSES_PROPAGATE_PROPAGATION_H
 
+#include "runtime/base/DType.h"
 #include "runtime/mesh/Rule.h"
+
+#include <functional>
+#include <optional>
 
 namespace tandem {
 
@@ -48,58 +54,82 @@ struct PropagationOptions {
   bool userPriorities = true;
   bool opPriorities = true;
   bool aggressive = true;
+  /// Leaves what the weakest priority's annotations leave open to OpenOps.h.
+  bool openOps = true;
 };
 
-/// Two tensors of an operation that want one factor split otherwise.
-struct PropagationConflict {
-  int op = 0;
-  int32_t factor = 0;
-  int first = 0, second = 0; ///< Tensors.
-  AxisList firstAxes, secondAxes;
+/// A tensor of the graph.
+struct PropagationTensor {
+  DType dtype = DType::F32;
+  std::vector<int64_t> shape;
+  /// What is said of it; all dimensions open where nothing is.
+  Sharding annotation;
+  Sharding now; ///< The annotation and what propagation added.
+  int64_t version = 1;
+};
+
+/// An operation of the graph.
+struct PropagationOp {
+  ShardingRule rule;
+  std::vector<int> operands, results; ///< Tensors.
+  /// It only moves elements, and is visited first.
+  bool passThrough = false;
+  /// It makes products, which no rank should repeat: axes that may split it do.
+  bool computes = false;
+  /// It is a sum, whose terms may be added in groups.
+  bool sums = false;
+  /// Its one result lies as the result's annotation says, whatever comes in:
+  /// an argument (without operands), a constraint, a function's result. Its
+  /// rule has one factor for each dimension.
+  bool declares = false;
+  /// Where it has a local form: what ranks exchange, as the bytes of an
+  /// all_reduce over all of them, when `factor`, a selection, is split into
+  /// `pieces`; nothing where it has none for that.
+  std::function<std::optional<int64_t>(int32_t factor, int64_t pieces)>
+      exchanged;
+  int64_t seen = 0; ///< The sum of versions after the last visit.
+
+  const FactorMapping &mapping(size_t index) const;
+  int tensor(size_t index) const;
+  size_t numTensors() const { return operands.size() + results.size(); }
+  /// Whether axes may flow along factor `f`.
+  bool spreads(int32_t f) const;
 };
 
 class PropagationGraph {
 public:
-  explicit PropagationGraph(Mesh mesh) : mesh(std::move(mesh)) {}
+  explicit PropagationGraph(Mesh mesh) : mesh_(std::move(mesh)) {}
 
-  /// A tensor with its annotation; all dimensions open where there is none.
-  int addTensor(std::vector<int64_t> shape);
+  /// A tensor of which nothing is said yet.
+  int addTensor(DType dtype, std::vector<int64_t> shape);
   void annotate(int tensor, const Sharding &sharding);
-  void addOp(ShardingRule rule, std::vector<int> operands,
-             std::vector<int> results, bool passThrough);
+  int addOp(PropagationOp op);
+  /// Says that `second` lies as `first` does, and is annotated so.
+  void tie(int first, int second) { ties_.push_back({first, second}); }
 
+  /// Spreads annotations as far as tensors agree, stronger priorities first.
+  /// With open operations those of the weakest priority only become part of
+  /// `now`, and nothing is spread from them.
   void run(const PropagationOptions &options = {});
 
-  const Sharding &sharding(int tensor) const { return tensors[tensor].now; }
-  /// What could not be agreed on, in text order, once for each factor.
-  std::vector<PropagationConflict> conflicts() const;
+  const Mesh &mesh() const { return mesh_; }
+  const std::vector<PropagationTensor> &tensors() const { return tensors_; }
+  const std::vector<PropagationOp> &ops() const { return ops_; }
+  const std::vector<std::pair<int, int>> &ties() const { return ties_; }
 
 private:
-  struct TensorState {
-    std::vector<int64_t> shape;
-    Sharding now;
-    Sharding annotation;
-    bool annotated = false;
-    int64_t version = 1;
-  };
-  struct OpState {
-    ShardingRule rule;
-    std::vector<int> tensors; ///< Operands, then results.
-    bool passThrough = false;
-    int64_t seen = 0; ///< The sum of versions after the last visit.
-  };
-
-  const FactorMapping &mapping(const OpState &op, size_t index) const;
   void activate(int32_t priority);
   void fixedPoint(bool passThroughOnly, bool aggressive);
-  bool visit(OpState &op, bool aggressive);
-  bool extend(TensorState &tensor, const OpState &op, size_t index,
+  bool visit(PropagationOp &op, bool aggressive);
+  bool extend(PropagationTensor &tensor, const PropagationOp &op, size_t index,
               const FactorAxes &wanted);
-  int64_t versions(const OpState &op) const;
+  int64_t versions(const PropagationOp &op) const;
+  bool agree(int first, int second);
 
-  Mesh mesh;
-  std::vector<TensorState> tensors;
-  std::vector<OpState> ops;
+  Mesh mesh_;
+  std::vector<PropagationTensor> tensors_;
+  std::vector<PropagationOp> ops_;
+  std::vector<std::pair<int, int>> ties_;
 };
 
 } // namespace tandem

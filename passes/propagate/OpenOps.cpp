@@ -1,0 +1,274 @@
+#include "passes/propagate/OpenOps.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace tandem {
+namespace {
+
+/// Costs in the network are bytes * 2^16 + collectives * 8 + preference.
+constexpr int kByteShift = 16;
+constexpr int64_t kMostBytes = int64_t(1) << 44;
+
+/// The sets of one to three of `count`, of all sizes where there are few:
+/// few values are ever wanted in more than three layouts at once. Smaller sets
+/// go first.
+std::vector<uint32_t> smallSets(size_t count) {
+  std::vector<uint32_t> sets;
+  auto bits = [](uint32_t set) { return __builtin_popcount(set); };
+  for (uint32_t set = 1; set < 1u << count; ++set)
+    if (count <= 5 || bits(set) <= 3)
+      sets.push_back(set);
+  std::stable_sort(sets.begin(), sets.end(),
+                   [&](uint32_t a, uint32_t b) { return bits(a) < bits(b); });
+  return sets;
+}
+
+int64_t weighed(int64_t bytes) {
+  return std::min(bytes, kMostBytes) << kByteShift;
+}
+
+} // namespace
+
+OpenOps::OpenOps(const PropagationGraph &graph, ReshardPaths &paths, bool flow)
+    : graph(graph), paths(paths), all(candidates(graph, flow)),
+      decided(all.size(), 0), makers(graph.tensors().size()),
+      uses(graph.tensors().size()) {
+  for (size_t o = 0; o < graph.ops().size(); ++o) {
+    const PropagationOp &op = graph.ops()[o];
+    for (size_t r = 0; r < op.results.size(); ++r)
+      makers[op.results[r]] = {static_cast<int>(o), r};
+    for (size_t i = 0; i < op.operands.size(); ++i)
+      uses[op.operands[i]].push_back({static_cast<int>(o), i});
+  }
+}
+
+int OpenOps::made(int op, int choice, size_t result) {
+  const PropagationOp &o = graph.ops()[op];
+  const PropagationTensor &tensor = graph.tensors()[o.results[result]];
+  const OpChoice &c = all[op][choice];
+  return paths.numberOf({tensor.dtype, tensor.shape,
+                         resultSharding(o.rule, c, result),
+                         reductionKind(o.rule, c)});
+}
+
+int OpenOps::used(int op, int choice, size_t operand) {
+  const PropagationOp &o = graph.ops()[op];
+  const PropagationTensor &tensor = graph.tensors()[o.operands[operand]];
+  return paths.numberOf({tensor.dtype, tensor.shape,
+                         operandSharding(o.rule, all[op][choice], operand),
+                         ReductionKind::Sum});
+}
+
+/// Wire bytes of what the choice itself makes ranks exchange.
+int64_t OpenOps::exchanged(int op, int choice) {
+  const PropagationOp &o = graph.ops()[op];
+  const OpChoice &c = all[op][choice];
+  int64_t bytes = 0;
+  for (size_t f = 0; f < c.axes.size(); ++f) {
+    if (o.rule.factors[f].kind != FactorKind::Selection || c.axes[f].empty() ||
+        o.declares)
+      continue;
+    int64_t whole =
+        o.exchanged(static_cast<int32_t>(f), sizeOf(c.axes[f])).value_or(0);
+    int64_t others = 1;
+    for (size_t g = 0; g < c.axes.size(); ++g)
+      if (g != f)
+        others *= sizeOf(c.axes[g]);
+    int64_t part = (whole + others - 1) / others;
+    bytes +=
+        trafficOf(CollectiveKind::AllReduce, sizeOf(c.axes[f]), part).wireBytes;
+  }
+  if (!c.first.empty()) {
+    // The sum of the terms that are added first, reduced once.
+    const PropagationTensor &tensor = graph.tensors()[o.results[0]];
+    Sharding sum = operandSharding(o.rule, c, c.first[0]);
+    Sharding reduced = sum;
+    reduced.unreduced.clear();
+    bytes += std::max<int64_t>(
+        0, paths
+               .cost(paths.numberOf({tensor.dtype, tensor.shape, sum}),
+                     paths.numberOf({tensor.dtype, tensor.shape, reduced}))
+               .bytes);
+  }
+  return bytes;
+}
+
+int64_t OpenOps::weigh(const ReshardPaths::Cost &cost) {
+  if (cost.bytes < 0)
+    return kForbidden;
+  return weighed(cost.bytes) + cost.steps * 8;
+}
+
+std::string OpenOps::text(int op, int choice) const {
+  const OpChoice &c = all[op][choice];
+  auto print = [&](const AxisList &axes) {
+    std::string text = "{";
+    for (const AxisRef &axis : axes)
+      text += (text.size() > 1 ? ", " : "") + toString(axis, graph.mesh());
+    return text + "}";
+  };
+  std::string text;
+  for (size_t f = 0; f < c.axes.size(); ++f)
+    if (!c.axes[f].empty())
+      text += (text.empty() ? "" : " ") +
+              std::string(1, static_cast<char>('i' + f)) + "=" +
+              print(c.axes[f]);
+  for (size_t i = 0; i < c.unreduced.size(); ++i)
+    if (!c.unreduced[i].empty())
+      text += (text.empty() ? "" : " ") + std::string("operand ") +
+              std::to_string(i) + " unreduced over " + print(c.unreduced[i]);
+  if (!c.first.empty())
+    text += ", added first";
+  return text.empty() ? "whole" : text;
+}
+
+void OpenOps::addOps() {
+  for (size_t o = 0; o < all.size(); ++o) {
+    CostVariable variable{"op " + std::to_string(o), {}};
+    for (size_t c = 0; c < all[o].size(); ++c) {
+      int op = static_cast<int>(o), choice = static_cast<int>(c);
+      variable.alternatives.push_back(
+          {text(op, choice),
+           weighed(exchanged(op, choice)) + std::min<int64_t>(choice, 7)});
+    }
+    network.variables.push_back(std::move(variable));
+  }
+}
+
+bool OpenOps::isOpen(int tensor) const {
+  return all[makers[tensor].op].size() > 1 ||
+         std::any_of(uses[tensor].begin(), uses[tensor].end(),
+                     [&](const Use &use) { return all[use.op].size() > 1; });
+}
+
+void OpenOps::addValue(int tensor) {
+  if (makers[tensor].op < 0 || !isOpen(tensor))
+    return;
+  if (uses[tensor].size() > 1)
+    addShared(tensor);
+  else
+    addApart(tensor);
+}
+
+/// Each use on its own.
+void OpenOps::addApart(int tensor) {
+  const Made &maker = makers[tensor];
+  for (const Use &use : uses[tensor]) {
+    CostTerm term{{maker.op, use.op}, {}};
+    for (size_t m = 0; m < all[maker.op].size(); ++m)
+      for (size_t u = 0; u < all[use.op].size(); ++u)
+        term.costs.push_back(weigh(paths.cost(made(maker.op, m, maker.result),
+                                              used(use.op, u, use.operand))));
+    if (maker.op != use.op)
+      network.terms.push_back(std::move(term));
+  }
+}
+
+/// A variable for the set of layouts that the value is brought to.
+void OpenOps::addShared(int tensor) {
+  const Made &maker = makers[tensor];
+  std::vector<int> targets;
+  std::vector<std::vector<size_t>> wanted; // by use, then choice
+  for (const Use &use : uses[tensor]) {
+    wanted.emplace_back();
+    for (size_t u = 0; u < all[use.op].size(); ++u) {
+      int type = used(use.op, u, use.operand);
+      auto it = std::find(targets.begin(), targets.end(), type);
+      wanted.back().push_back(it - targets.begin());
+      if (it == targets.end())
+        targets.push_back(type);
+    }
+  }
+  size_t count = targets.size();
+  if (count > ReshardPaths::kMostTargets)
+    return addApart(tensor);
+  std::vector<uint32_t> sets = smallSets(count);
+  int number = static_cast<int>(network.variables.size());
+  CostVariable variable{"tensor " + std::to_string(tensor), {}};
+  for (uint32_t set : sets)
+    variable.alternatives.push_back({std::to_string(set), 0});
+  network.variables.push_back(std::move(variable));
+  CostTerm make{{maker.op, number}, {}};
+  for (size_t m = 0; m < all[maker.op].size(); ++m)
+    for (uint32_t set : sets) {
+      std::vector<int> members;
+      for (size_t t = 0; t < count; ++t)
+        if (set >> t & 1)
+          members.push_back(targets[t]);
+      auto tree = paths.tree(made(maker.op, m, maker.result), members);
+      make.costs.push_back(tree ? weigh(tree->cost) : kForbidden);
+    }
+  network.terms.push_back(std::move(make));
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    CostTerm term{{number, uses[tensor][i].op}, {}};
+    for (uint32_t set : sets)
+      for (size_t target : wanted[i])
+        term.costs.push_back(set >> target & 1 ? 0 : kForbidden);
+    network.terms.push_back(std::move(term));
+  }
+}
+
+/// What replaces a state lies as the state does.
+void OpenOps::addTie(int first, int second) {
+  const Made &a = makers[first], &b = makers[second];
+  CostTerm term{{a.op, b.op}, {}};
+  for (size_t i = 0; i < all[a.op].size(); ++i)
+    for (size_t j = 0; j < all[b.op].size(); ++j)
+      term.costs.push_back(
+          made(a.op, i, a.result) == made(b.op, j, b.result) ? 0 : kForbidden);
+  network.terms.push_back(std::move(term));
+}
+
+Status OpenOps::solve() {
+  network = {};
+  addOps();
+  for (size_t t = 0; t < graph.tensors().size(); ++t)
+    addValue(static_cast<int>(t));
+  for (auto [first, second] : graph.ties())
+    addTie(first, second);
+  Result<CostNetworkSolution> solution = tandem::solve(network);
+  if (!solution.ok())
+    return solution.status();
+  std::copy_n(solution->alternatives.begin(), decided.size(), decided.begin());
+  wireBytes = solution->cost >> kByteShift;
+  bound = solution->lowerBound >> kByteShift;
+  return Status();
+}
+
+void OpenOps::takeFirst() { decided.assign(all.size(), 0); }
+
+Sharding OpenOps::sharding(int tensor) const {
+  const Made &maker = makers[tensor];
+  assert(maker.op >= 0 && "a tensor that nothing makes");
+  return resultSharding(graph.ops()[maker.op].rule, choice(maker.op),
+                        maker.result);
+}
+
+int64_t OpenOps::bytesWith(int op, int choice) {
+  const PropagationOp &o = graph.ops()[op];
+  int64_t bytes = exchanged(op, choice);
+  for (size_t i = 0; i < o.operands.size(); ++i) {
+    const Made &maker = makers[o.operands[i]];
+    bytes += std::max<int64_t>(
+        0, paths
+               .cost(made(maker.op, decided[maker.op], maker.result),
+                     used(op, choice, i))
+               .bytes);
+  }
+  for (size_t r = 0; r < o.results.size(); ++r) {
+    std::vector<int> targets;
+    for (const Use &use : uses[o.results[r]]) {
+      int target = used(use.op, decided[use.op], use.operand);
+      if (std::find(targets.begin(), targets.end(), target) == targets.end())
+        targets.push_back(target);
+    }
+    if (targets.size() > ReshardPaths::kMostTargets)
+      continue;
+    if (auto tree = paths.tree(made(op, choice, r), targets))
+      bytes += tree->cost.bytes;
+  }
+  return bytes;
+}
+
+} // namespace tandem

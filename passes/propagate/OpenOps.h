@@ -1,0 +1,92 @@
+//===- OpenOps.h - Open operations decided together -------------*- C++ -*-===//
+//
+// What it is: of the choices of all operations (Candidates.h) the ones that
+// together put the fewest bytes on the wire. The cost network has a variable
+// for each operation, and between operations what their values cost:
+//
+//   a value with one user      the reshard path from how it is made to how it
+//                              is used
+//   a value with several       a variable of its own: the set of layouts that
+//                              it is brought to, each paid once; a user's
+//                              layout must be in it
+//   a local form               what ranks exchange for a selection factor
+//   terms that are added first one reduction of their sum
+//
+//   q, k, v = x Wq, x Wk, x Wv;  x [.., {"tp"}, ..], W [.., {"tp"}]
+//     gathering x once serves all three: cheaper than three weights, though
+//     dearer than any one of them
+//
+// Bytes decide; then the number of collectives; then the order of choices.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TANDEM_PASSES_PROPAGATE_OPENOPS_H
+#define TANDEM_PASSES_PROPAGATE_OPENOPS_H
+
+#include "passes/propagate/Candidates.h"
+#include "passes/strategy/CostNetwork.h"
+#include "passes/strategy/ReshardPaths.h"
+
+namespace tandem {
+
+class OpenOps {
+public:
+  /// `graph` and `paths` outlive this.
+  /// With `flow` annotations flow through all operations; see Candidates.h.
+  OpenOps(const PropagationGraph &graph, ReshardPaths &paths, bool flow = true);
+
+  /// Fails where no combination can be carried out.
+  Status solve();
+  /// Takes each operation's first choice instead.
+  void takeFirst();
+
+  /// `i={"tp"} j={"dp"}`, factors named as the rule's text names them.
+  std::string text(int op, int choice) const;
+  const std::vector<OpChoice> &choices(int op) const { return all[op]; }
+  int taken(int op) const { return decided[op]; }
+  const OpChoice &choice(int op) const { return all[op][decided[op]]; }
+  /// How tensor `tensor` lies where it is made.
+  Sharding sharding(int tensor) const;
+  /// Wire bytes of one device at operation `op`, its operands, results and
+  /// what it exchanges, were it to take `choice` and all others what they
+  /// took.
+  int64_t bytesWith(int op, int choice);
+  /// Wire bytes of one device where something was open; and the fewest there
+  /// can be.
+  int64_t bytes() const { return wireBytes; }
+  int64_t lowerBound() const { return bound; }
+
+private:
+  struct Use {
+    int op;
+    size_t operand;
+  };
+  struct Made {
+    int op = -1;
+    size_t result = 0;
+  };
+
+  int made(int op, int choice, size_t result);
+  int used(int op, int choice, size_t operand);
+  int64_t exchanged(int op, int choice);
+  static int64_t weigh(const ReshardPaths::Cost &cost);
+  bool isOpen(int tensor) const;
+  void addOps();
+  void addValue(int tensor);
+  void addApart(int tensor);
+  void addShared(int tensor);
+  void addTie(int first, int second);
+
+  const PropagationGraph &graph;
+  ReshardPaths &paths;
+  std::vector<std::vector<OpChoice>> all;
+  std::vector<int> decided;
+  std::vector<Made> makers;           ///< By tensor.
+  std::vector<std::vector<Use>> uses; ///< By tensor.
+  CostNetwork network;
+  int64_t wireBytes = 0, bound = 0;
+};
+
+} // namespace tandem
+
+#endif // TANDEM_PASSES_PROPAGATE_OPENOPS_H
