@@ -70,18 +70,14 @@ private:
   //===--------------------------------------------------------------------===//
 
   LogicalResult visit(Operation *op) {
-    if (auto constraint = dyn_cast<ShardingConstraintOp>(op);
-        constraint && constraint.getShardingAttr()) {
-      Sharding sharding = constraint.getShardingAttr().getValue(mesh);
-      need(op, 0, sharding, "sharding_constraint");
-      make(op->getResult(0), typeOf(op->getResult(0), sharding));
-      return success();
-    }
     std::optional<OpChoice> choice = choiceOf(op, mesh);
     if (!choice)
       return op->emitOpError(
           "has no 'tandem.choice'; run propagate-shardings first");
     op->removeAttr(TandemDialect::kChoice);
+    auto constraint = dyn_cast<ShardingConstraintOp>(op);
+    if (constraint && constraint.getShardingAttr())
+      return constrain(constraint);
     ShardingRule rule = cast<ShardingRuleOpInterface>(op).getShardingRule();
     for (size_t f = 0; f < rule.factors.size(); ++f)
       if (rule.factors[f].kind == FactorKind::Selection &&
@@ -90,6 +86,20 @@ private:
     if (!choice->first.empty())
       addFirst(op, *choice);
     record(op, cast<ShardingRuleOpInterface>(op).getShardingRule(), *choice);
+    return success();
+  }
+
+  /// Brings the input to what the constraint says.
+  LogicalResult constrain(ShardingConstraintOp op) {
+    auto shardings = op->getAttrOfType<ArrayAttr>(TandemDialect::kShardings);
+    auto sharding = shardings && shardings.size() == 1
+                        ? dyn_cast<ShardingAttr>(shardings[0])
+                        : ShardingAttr();
+    if (!sharding)
+      return op.emitOpError(
+          "has no 'tandem.shardings'; run propagate-shardings first");
+    need(op, 0, sharding.getValue(mesh), "sharding_constraint");
+    make(op.getResult(), typeOf(op.getResult(), sharding.getValue(mesh)));
     return success();
   }
 

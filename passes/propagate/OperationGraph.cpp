@@ -137,7 +137,7 @@ void OperationGraph::write() const {
 
 void OperationGraph::report() {
   for (size_t o = 0; o < operations.size(); ++o)
-    if (operations[o] && openOps->choices(o).size() > 1)
+    if (!graph.ops()[o].declares && openOps->choices(o).size() > 1)
       report(static_cast<int>(o));
 }
 

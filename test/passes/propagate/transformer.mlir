@@ -30,11 +30,11 @@ func.func @heads(%x: tensor<2x5x12xf32>,
   return %o : tensor<2x5x12xf32>
 }
 
-// A table split over its rows leaves the result whole.
+// A table split over its rows leaves the result unreduced.
 // CHECK-LABEL: func.func @embedding(
 func.func @embedding(%table: tensor<10x8xf32> {tandem.sharding = #tandem.sharding<@mesh, [{"tp"}, {}]>},
                      %ids: tensor<2x3xi32>) -> tensor<2x3x8xf32> {
-  // CHECK: tandem.embedding {{.*}}[#tandem.sharding<@mesh, [{}, {}, {}]>]
+  // CHECK: tandem.embedding {{.*}}[#tandem.sharding<@mesh, [{}, {}, {}], unreduced={"tp"}>]
   %0 = tandem.embedding %table, %ids : (tensor<10x8xf32>, tensor<2x3xi32>) -> tensor<2x3x8xf32>
   return %0 : tensor<2x3x8xf32>
 }
