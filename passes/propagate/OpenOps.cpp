@@ -231,8 +231,8 @@ Status OpenOps::solve() {
   if (!solution.ok())
     return solution.status();
   std::copy_n(solution->alternatives.begin(), decided.size(), decided.begin());
-  wireBytes = solution->cost >> kByteShift;
-  bound = solution->lowerBound >> kByteShift;
+  exact = solution->exact;
+  gapBytes = (solution->cost - solution->lowerBound) >> kByteShift;
   return Status();
 }
 
@@ -246,27 +246,57 @@ Sharding OpenOps::sharding(int tensor) const {
 }
 
 int64_t OpenOps::bytesWith(int op, int choice) {
-  const PropagationOp &o = graph.ops()[op];
+  std::vector<int> taken = decided;
+  taken[op] = choice;
   int64_t bytes = exchanged(op, choice);
-  for (size_t i = 0; i < o.operands.size(); ++i) {
-    const Made &maker = makers[o.operands[i]];
-    bytes += std::max<int64_t>(
-        0, paths
-               .cost(made(maker.op, decided[maker.op], maker.result),
-                     used(op, choice, i))
-               .bytes);
+  std::vector<int> tensors = graph.ops()[op].operands;
+  const std::vector<int> &results = graph.ops()[op].results;
+  tensors.insert(tensors.end(), results.begin(), results.end());
+  for (int tensor : tensors)
+    bytes += bytesOfValue(tensor, taken).value_or(0);
+  return bytes;
+}
+
+std::optional<int64_t> OpenOps::bytesOfValue(int tensor,
+                                             const std::vector<int> &taken) {
+  const Made &maker = makers[tensor];
+  int from = made(maker.op, taken[maker.op], maker.result);
+  std::vector<int> targets;
+  for (const Use &use : uses[tensor]) {
+    int target = used(use.op, taken[use.op], use.operand);
+    if (std::find(targets.begin(), targets.end(), target) == targets.end())
+      targets.push_back(target);
   }
-  for (size_t r = 0; r < o.results.size(); ++r) {
-    std::vector<int> targets;
-    for (const Use &use : uses[o.results[r]]) {
-      int target = used(use.op, decided[use.op], use.operand);
-      if (std::find(targets.begin(), targets.end(), target) == targets.end())
-        targets.push_back(target);
-    }
-    if (targets.size() > ReshardPaths::kMostTargets)
+  if (targets.size() <= ReshardPaths::kMostTargets) {
+    auto tree = paths.tree(from, targets);
+    return tree ? std::optional(tree->cost.bytes) : std::nullopt;
+  }
+  int64_t bytes = 0;
+  for (int target : targets) {
+    int64_t more = paths.cost(from, target).bytes;
+    if (more < 0)
+      return std::nullopt;
+    bytes += more;
+  }
+  return bytes;
+}
+
+std::optional<int64_t> OpenOps::bytesOf(const std::vector<int> &taken) {
+  int64_t bytes = 0;
+  for (size_t o = 0; o < all.size(); ++o)
+    bytes += exchanged(static_cast<int>(o), taken[o]);
+  for (size_t t = 0; t < makers.size(); ++t) {
+    if (makers[t].op < 0)
       continue;
-    if (auto tree = paths.tree(made(op, choice, r), targets))
-      bytes += tree->cost.bytes;
+    auto more = bytesOfValue(static_cast<int>(t), taken);
+    if (!more)
+      return std::nullopt;
+    bytes += *more;
+  }
+  for (auto [first, second] : graph.ties()) {
+    const Made &a = makers[first], &b = makers[second];
+    if (made(a.op, taken[a.op], a.result) != made(b.op, taken[b.op], b.result))
+      return std::nullopt;
   }
   return bytes;
 }

@@ -51,10 +51,14 @@ public:
   /// what it exchanges, were it to take `choice` and all others what they
   /// took.
   int64_t bytesWith(int op, int choice);
-  /// Wire bytes of one device where something was open; and the fewest there
-  /// can be.
-  int64_t bytes() const { return wireBytes; }
-  int64_t lowerBound() const { return bound; }
+  /// Wire bytes of one device, all operations taking these choices; nothing
+  /// where that cannot be carried out.
+  std::optional<int64_t> bytesOf(const std::vector<int> &taken);
+  const std::vector<int> &taken() const { return decided; }
+  /// Whether it is proved that nothing moves fewer bytes; else by how many
+  /// there might be fewer.
+  bool isExact() const { return exact; }
+  int64_t gap() const { return gapBytes; }
 
 private:
   struct Use {
@@ -69,6 +73,8 @@ private:
   int made(int op, int choice, size_t result);
   int used(int op, int choice, size_t operand);
   int64_t exchanged(int op, int choice);
+  std::optional<int64_t> bytesOfValue(int tensor,
+                                      const std::vector<int> &taken);
   static int64_t weigh(const ReshardPaths::Cost &cost);
   bool isOpen(int tensor) const;
   void addOps();
@@ -84,7 +90,8 @@ private:
   std::vector<Made> makers;           ///< By tensor.
   std::vector<std::vector<Use>> uses; ///< By tensor.
   CostNetwork network;
-  int64_t wireBytes = 0, bound = 0;
+  bool exact = true;
+  int64_t gapBytes = 0;
 };
 
 } // namespace tandem
