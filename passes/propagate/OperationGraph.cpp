@@ -1,25 +1,10 @@
 #include "passes/propagate/OperationGraph.h"
 
+#include "ir/Identity.h"
+
 using namespace mlir;
 
 namespace tandem {
-namespace {
-
-/// One factor for each dimension.
-ShardingRule identityRule(const std::vector<int64_t> &shape, bool operand) {
-  ShardingRule rule;
-  FactorMapping mapping;
-  for (int64_t size : shape) {
-    mapping.dims.push_back({static_cast<int32_t>(rule.factors.size())});
-    rule.factors.push_back({size, FactorKind::PassThrough, ReductionKind::Sum});
-  }
-  if (operand)
-    rule.operands.push_back(mapping);
-  rule.results.push_back(mapping);
-  return rule;
-}
-
-} // namespace
 
 int OperationGraph::tensorOf(Value value) {
   auto [it, added] = tensors.try_emplace(value, 0);
@@ -37,7 +22,8 @@ int OperationGraph::addTensor(Type type, Location loc) {
 
 void OperationGraph::addSource(int tensor) {
   PropagationOp op;
-  op.rule = identityRule(graph.tensors()[tensor].shape, /*operand=*/false);
+  op.rule = identityRule(graph.tensors()[tensor].shape);
+  op.rule.operands.clear();
   op.results = {tensor};
   op.declares = true;
   operations.push_back(nullptr);
@@ -46,7 +32,7 @@ void OperationGraph::addSource(int tensor) {
 
 void OperationGraph::addTarget(Operation *owner, int from, int to) {
   PropagationOp op;
-  op.rule = identityRule(graph.tensors()[from].shape, /*operand=*/true);
+  op.rule = identityRule(graph.tensors()[from].shape);
   op.operands = {from};
   op.results = {to};
   op.passThrough = true;
