@@ -432,7 +432,7 @@ namespace {
 /// Of the splits of products those with the most ranks at work.
 std::vector<FactorAxes> withMostRanks(const PropagationOp &op,
                                       std::vector<FactorAxes> splits) {
-  if (!op.computes)
+  if (op.flops == 0)
     return splits;
   int64_t most = 1;
   for (const FactorAxes &axes : splits)
@@ -466,7 +466,7 @@ factorChoices(const PropagationOp &op,
           axes[f].clear();
     add(axes);
   }
-  if (op.computes || op.declares)
+  if (op.flops > 0 || op.declares)
     return withMostRanks(op, std::move(result));
   // Instead of its local form, an operation may have what it looks at whole.
   for (FactorAxes &axes : splits) {

@@ -58,7 +58,7 @@ LogicalResult OperationGraph::addOperation(Operation *owner) {
   op.passThrough = rule.isPassThrough();
   op.sums = isa<SumOp>(owner);
   if (auto cost = dyn_cast<CostOpInterface>(owner))
-    op.computes = cost.getFlops() > 0;
+    op.flops = cost.getFlops();
   if (auto partition = dyn_cast<PartitionOpInterface>(owner))
     op.exchanged = [partition](int32_t factor, int64_t pieces) mutable {
       return partition.combinedBytes(factor, pieces);
@@ -119,6 +119,53 @@ void OperationGraph::write() const {
   for (size_t o = 0; o < operations.size(); ++o)
     if (operations[o] && !operations[o]->hasTrait<OpTrait::IsTerminator>())
       write(static_cast<int>(o));
+}
+
+double OperationGraph::compute() const {
+  double alone = 0, together = 0;
+  for (size_t o = 0; o < operations.size(); ++o) {
+    const PropagationOp &op = graph.ops()[o];
+    const FactorAxes &axes = openOps->choice(o).axes;
+    double work = op.flops;
+    alone += work;
+    int64_t atWork = 1;
+    for (size_t f = 0; f < axes.size(); ++f) {
+      int64_t pieces = sizeOf(axes[f]), size = op.rule.factors[f].size;
+      if (pieces > 1)
+        work *= double(capacityOf(size, axes[f])) * pieces / size;
+      atWork *= pieces;
+    }
+    together += work * ranksOfStage() / atWork;
+  }
+  return alone > 0 ? together / alone : 1;
+}
+
+/// Ranks that hold one stage.
+int64_t OperationGraph::ranksOfStage() const {
+  return graph.mesh().numRanks() / graph.mesh().sizeOf("pp");
+}
+
+std::string OperationGraph::repeating() const {
+  std::string text;
+  for (const Axis &axis : graph.mesh().axes()) {
+    double all = 0, repeated = 0;
+    for (size_t o = 0; o < operations.size(); ++o) {
+      double work = graph.ops()[o].flops;
+      all += work;
+      const FactorAxes &axes = openOps->choice(o).axes;
+      if (llvm::none_of(axes, [&](const AxisList &list) {
+            return overlaps(list, graph.mesh().whole(axis.name));
+          }))
+        repeated += work;
+    }
+    if (axis.size > 1 && axis.name != "pp" && repeated > 0.04 * all)
+      text += (text.empty() ? "\"" : ", \"") + axis.name + "\"";
+  }
+  return text.empty() ? "uneven pieces" : text;
+}
+
+int64_t OperationGraph::bytes() const {
+  return openOps->bytesOf(openOps->taken()).value_or(0);
 }
 
 void OperationGraph::report() {

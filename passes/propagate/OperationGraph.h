@@ -45,6 +45,12 @@ public:
   /// Spreads annotations and decides all operations.
   Status decide(const PropagationOptions &options, ReshardPaths &paths);
 
+  /// Products' flops of all ranks over those of one rank alone.
+  double compute() const;
+  /// The axes whose ranks repeat most of them: `"dp", "tp"`.
+  std::string repeating() const;
+  /// Wire bytes of one device, all values and functions together.
+  int64_t bytes() const;
   /// One remark for each operation that was open.
   void report();
   /// How a tensor lies where it is made.
@@ -54,6 +60,7 @@ public:
 
 private:
   mlir::ArrayAttr axesAttr(const std::vector<AxisList> &lists) const;
+  int64_t ranksOfStage() const;
   void write(int number) const;
   void report(int number);
 

@@ -74,8 +74,8 @@ struct PropagationOp {
   std::vector<int> operands, results; ///< Tensors.
   /// It only moves elements, and is visited first.
   bool passThrough = false;
-  /// It makes products, which no rank should repeat: axes that may split it do.
-  bool computes = false;
+  /// Of products, which no rank should repeat: axes that may split them do.
+  uint64_t flops = 0;
   /// It is a sum, whose terms may be added in groups.
   bool sums = false;
   /// Its one result lies as the result's annotation says, whatever comes in:

@@ -21,7 +21,7 @@ namespace tandem {
 
 class ReshardPaths {
 public:
-  explicit ReshardPaths(const Mesh &mesh) : mesh(mesh) {}
+  explicit ReshardPaths(Mesh mesh) : mesh(std::move(mesh)) {}
 
   /// A number for `type`, the same for types spelled the same.
   int numberOf(const TensorType &type);
@@ -52,7 +52,7 @@ public:
   static constexpr size_t kMostTargets = 10;
 
 private:
-  const Mesh &mesh;
+  Mesh mesh;
   std::unordered_map<std::string, int> numbers;
   std::vector<TensorType> types;
   std::unordered_map<uint64_t, Result<ReshardPath>> paths;

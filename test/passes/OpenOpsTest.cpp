@@ -114,7 +114,7 @@ private:
       int64_t columns = size();
       int w = source({shape[1], columns});
       used[w] = true;
-      op.computes = true;
+      op.flops = 1;
       return add(op,
                  RuleBuilder("ab,bc->ac")
                      .kind('b', FactorKind::Reduction)
@@ -218,7 +218,7 @@ TEST(Candidates, OfProductsUseEveryAxis) {
                 .linear(0)
                 .linear(1)
                 .build({{8, 16}, {16, 32}}, {{8, 32}});
-  op.computes = true;
+  op.flops = 1;
   AxisList fsdp{mesh.whole("fsdp")}, tp{mesh.whole("tp")};
   // b and d claim fsdp, f claims tp.
   std::vector<FactorAxes> choices = factorChoices(op, {{fsdp}, {fsdp}, {tp}});

@@ -26,6 +26,8 @@ public:
   explicit Compilation(const CompileOptions &options)
       : options(options), diagnostics(context) {
     loadDialects(context);
+    // Messages name places; a module's whole text is no help there.
+    context.printOpOnDiagnostic(false);
   }
 
   Status readModule() {

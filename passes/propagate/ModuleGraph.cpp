@@ -1,0 +1,143 @@
+#include "passes/propagate/ModuleGraph.h"
+
+using namespace mlir;
+
+namespace tandem {
+namespace {
+
+/// The argument that result `index` replaces, if it does.
+static std::optional<unsigned> stateOf(func::FuncOp function, unsigned index) {
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    if (auto aliases =
+            function.getArgAttrOfType<IntegerAttr>(i, TandemDialect::kAliases))
+      if (aliases.getInt() == index)
+        return i;
+  return std::nullopt;
+}
+
+} // namespace
+
+StringRef argumentName(func::FuncOp function, unsigned index) {
+  if (auto view =
+          function.getArgAttrOfType<ViewAttr>(index, TandemDialect::kParameter))
+    return view.getKey();
+  for (StringRef name : {TandemDialect::kInput, TandemDialect::kState})
+    if (auto text = function.getArgAttrOfType<StringAttr>(index, name))
+      return text.getValue();
+  return "";
+}
+
+ModuleGraph::ModuleGraph(ModuleOp module, llvm::StringMap<Sharding> added)
+    : module(module), mesh(meshOf(module)), added(std::move(added)),
+      graph(mesh, meshNameOf(module)) {}
+
+LogicalResult ModuleGraph::build() {
+  for (auto function : module.getOps<func::FuncOp>())
+    if (failed(addFunction(function)))
+      return failure();
+  return success();
+}
+
+void ModuleGraph::write() {
+  for (auto function : module.getOps<func::FuncOp>())
+    writeFunction(function);
+  graph.write();
+}
+
+/// Arguments with one parameter or state name are one value.
+void ModuleGraph::addArgument(func::FuncOp function, BlockArgument argument) {
+  unsigned index = argument.getArgNumber();
+  Attribute identity = function.getArgAttr(index, TandemDialect::kParameter);
+  if (!identity)
+    identity = function.getArgAttr(index, TandemDialect::kState);
+  auto it = shared.end();
+  bool known = false;
+  if (identity) {
+    auto key = std::make_pair(identity, argument.getType());
+    it = shared.find(key);
+    known = it != shared.end();
+    if (!known)
+      it = shared.insert({key, graph.tensorOf(argument)}).first;
+    graph.setTensor(argument, it->second);
+  }
+  int tensor = graph.tensorOf(argument);
+  auto sharding =
+      function.getArgAttrOfType<ShardingAttr>(index, TandemDialect::kSharding);
+  auto more = added.find(argumentName(function, index));
+  if (sharding)
+    graph.annotate(tensor, sharding.getValue(mesh));
+  else if (more != added.end() &&
+           more->second.dims.size() == globalShape(argument.getType()).size())
+    graph.annotate(tensor, more->second);
+  if (!known)
+    graph.addSource(tensor);
+}
+
+LogicalResult ModuleGraph::addFunction(func::FuncOp function) {
+  if (function.isExternal())
+    return success();
+  Block &body = function.getBody().front();
+  for (BlockArgument argument : body.getArguments()) {
+    if (!isTensor(argument.getType()))
+      return function.emitOpError()
+             << "argument " << argument.getArgNumber() << " is "
+             << argument.getType()
+             << ", expected a tensor of static sizes and an element type "
+                "that plans know";
+    addArgument(function, argument);
+  }
+  for (Operation &op : body.without_terminator())
+    if (failed(graph.addOperation(&op)))
+      return failure();
+  return addResults(function);
+}
+
+/// Results lie as annotated; one that replaces a state as the state does.
+LogicalResult ModuleGraph::addResults(func::FuncOp function) {
+  Operation *terminator = function.getBody().front().getTerminator();
+  for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
+    auto sharding =
+        function.getResultAttrOfType<ShardingAttr>(i, TandemDialect::kSharding);
+    int result = graph.addTensor(value.getType(), value.getLoc());
+    if (auto state = stateOf(function, i)) {
+      if (sharding && failed(annotateState(function, *state, sharding)))
+        return failure();
+      graph.tie(graph.tensorOf(function.getArgument(*state)), result);
+    } else if (sharding) {
+      graph.annotate(result, sharding.getValue(mesh));
+    }
+    results[{terminator, i}] = result;
+    graph.addTarget(terminator, graph.tensorOf(value), result);
+  }
+  return success();
+}
+
+/// What is said of the result is said of the state.
+LogicalResult ModuleGraph::annotateState(func::FuncOp function,
+                                         unsigned argument,
+                                         ShardingAttr sharding) {
+  auto own = function.getArgAttrOfType<ShardingAttr>(argument,
+                                                     TandemDialect::kSharding);
+  if (own && own != sharding)
+    return function.emitOpError()
+           << "argument " << argument << " has " << own
+           << ", the result that replaces it " << sharding;
+  graph.annotate(graph.tensorOf(function.getArgument(argument)),
+                 sharding.getValue(mesh));
+  return success();
+}
+
+void ModuleGraph::writeFunction(func::FuncOp function) {
+  if (function.isExternal())
+    return;
+  Block &body = function.getBody().front();
+  for (BlockArgument argument : body.getArguments())
+    function.setArgAttr(argument.getArgNumber(), TandemDialect::kSharding,
+                        graph.shardingOf(graph.tensorOf(argument)));
+  Operation *terminator = body.getTerminator();
+  for (unsigned i = 0; i < terminator->getNumOperands(); ++i)
+    function.setResultAttr(i, TandemDialect::kSharding,
+                           graph.shardingOf(results[{terminator, i}]));
+}
+
+} // namespace tandem
