@@ -34,11 +34,13 @@ public:
   void run(ModuleGraph &graph) {
     Outcome now = outcomeOf(graph);
     findUnannotated();
+    bool repeats = now.compute > kRepeatedFlops;
+    if (!repeats && inputsSaid)
+      return;
     Outcome best = now;
     while (improve(best))
       ;
-    bool repeats = now.compute > kRepeatedFlops;
-    if (!repeats && added.empty())
+    if (!repeats && best.bytes > now.bytes * kFewerBytes)
       return;
     InFlightDiagnostic warning = module.emitWarning();
     if (repeats)
@@ -111,11 +113,10 @@ private:
     return outcomeOf(graph);
   }
 
-  bool isBetter(const Outcome &a, const Outcome &b) const {
+  static bool isBetter(const Outcome &a, const Outcome &b) {
     if (a.compute < b.compute * 0.98)
       return true;
-    return !inputsSaid && a.compute <= b.compute * 1.001 &&
-           a.bytes < b.bytes * kFewerBytes;
+    return a.compute <= b.compute * 1.001 && a.bytes < b.bytes * kFewerBytes;
   }
 
   /// Adds the axis that helps most; false where none does.

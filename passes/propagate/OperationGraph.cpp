@@ -169,6 +169,14 @@ int64_t OperationGraph::bytes() const {
 }
 
 void OperationGraph::report() {
+  if (!openOps->isExact() && !operations.empty())
+    for (Operation *op : operations)
+      if (op) {
+        op->emitRemark("too many operations are open together to prove the "
+                       "choice; others might move up to ")
+            << openOps->gap() << " bytes fewer";
+        break;
+      }
   for (size_t o = 0; o < operations.size(); ++o)
     if (!graph.ops()[o].declares && openOps->choices(o).size() > 1)
       report(static_cast<int>(o));
