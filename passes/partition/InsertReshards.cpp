@@ -53,6 +53,13 @@ private:
     return type;
   }
 
+  /// What `op` is called in causes: a part of a local form as the operation
+  /// that it is part of.
+  std::string nameOf(Operation *op) const {
+    auto it = partOf.find(op);
+    return it != partOf.end() ? it->second : op->getName().stripDialect().str();
+  }
+
   void make(Value value, TensorType type) {
     made.try_emplace(value, std::move(type));
     values.push_back(value);
@@ -105,8 +112,7 @@ private:
 
   void record(Operation *op, const ShardingRule &rule, const OpChoice &choice) {
     for (unsigned i = 0; i < op->getNumOperands(); ++i)
-      need(op, i, operandSharding(rule, choice, i),
-           op->getName().stripDialect() + " operand");
+      need(op, i, operandSharding(rule, choice, i), nameOf(op) + " operand");
     SmallVector<Attribute> shardings;
     for (auto [i, result] : llvm::enumerate(op->getResults())) {
       Sharding sharding = resultSharding(rule, choice, i);
@@ -159,6 +165,7 @@ private:
     for (Operation *part : parts) {
       if (!isa<ConstantOp>(part))
         copyLayerAndStage(op, part);
+      partOf[part] = nameOf(op);
       if (failed(graph.addOperation(part)))
         return failure();
     }
@@ -247,7 +254,7 @@ private:
     Operation *source = value.getDefiningOp();
     std::string cause = need.cause;
     if (reduces)
-      cause = source ? "reduction of " + source->getName().stripDialect().str()
+      cause = source ? "reduction of " + nameOf(source)
                      : "reduction of an argument";
     builder.setInsertionPointAfterValue(input);
     Location loc = reduces ? value.getLoc() : need.use->getOwner()->getLoc();
@@ -286,6 +293,7 @@ private:
   SmallVector<Value> values; ///< In the order in which they are made.
   DenseMap<Value, TensorType> made;
   DenseMap<Value, std::vector<Need>> needs;
+  DenseMap<Operation *, std::string> partOf; ///< Parts of local forms.
 };
 
 struct InsertReshardsPass : impl::InsertReshardsBase<InsertReshardsPass> {

@@ -468,10 +468,13 @@ factorChoices(const PropagationOp &op,
   }
   if (op.flops > 0 || op.declares)
     return withMostRanks(op, std::move(result));
-  // Instead of its local form, an operation may have what it looks at whole.
+  // Instead of its local form, an operation may have what it looks at whole,
+  // and instead of bringing pieces of results together those of operands.
   for (FactorAxes &axes : splits) {
     for (size_t f = 0; f < axes.size(); ++f)
-      if (op.rule.factors[f].kind == FactorKind::Selection)
+      if (FactorKind kind = op.rule.factors[f].kind;
+          kind == FactorKind::Selection ||
+          (kind == FactorKind::Reduction && !op.readsParameter))
         axes[f].clear();
     add(axes);
   }

@@ -69,6 +69,8 @@ void ModuleGraph::addArgument(func::FuncOp function, BlockArgument argument) {
   else if (more != added.end() &&
            more->second.dims.size() == globalShape(argument.getType()).size())
     graph.annotate(tensor, more->second);
+  if (function.getArgAttr(index, TandemDialect::kParameter))
+    graph.setParameter(tensor);
   if (!known)
     graph.addSource(tensor);
 }

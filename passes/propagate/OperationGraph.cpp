@@ -65,6 +65,9 @@ LogicalResult OperationGraph::addOperation(Operation *owner) {
     };
   for (Value operand : owner->getOperands())
     op.operands.push_back(tensorOf(operand));
+  op.readsParameter = llvm::any_of(op.operands, [&](int tensor) {
+    return graph.tensors()[tensor].parameter;
+  });
   for (Value result : owner->getResults())
     op.results.push_back(tensorOf(result));
   operations.push_back(owner);

@@ -38,6 +38,7 @@ public:
   /// Fails, with a message, where the operation has no rule.
   mlir::LogicalResult addOperation(mlir::Operation *op);
 
+  void setParameter(int tensor) { graph.setParameter(tensor); }
   void annotate(int tensor, const Sharding &sharding) {
     graph.annotate(tensor, sharding);
   }

@@ -65,6 +65,7 @@ struct PropagationTensor {
   /// What is said of it; all dimensions open where nothing is.
   Sharding annotation;
   Sharding now; ///< The annotation and what propagation added.
+  bool parameter = false;
   int64_t version = 1;
 };
 
@@ -76,6 +77,9 @@ struct PropagationOp {
   bool passThrough = false;
   /// Of products, which no rank should repeat: axes that may split them do.
   uint64_t flops = 0;
+  /// It looks up rows of a parameter: one that is split is not gathered for it,
+  /// since nobody splits what each rank has room for.
+  bool readsParameter = false;
   /// It is a sum, whose terms may be added in groups.
   bool sums = false;
   /// Its one result lies as the result's annotation says, whatever comes in:
@@ -103,6 +107,7 @@ public:
   /// A tensor of which nothing is said yet.
   int addTensor(DType dtype, std::vector<int64_t> shape);
   void annotate(int tensor, const Sharding &sharding);
+  void setParameter(int tensor) { tensors_[tensor].parameter = true; }
   int addOp(PropagationOp op);
   /// Says that `second` lies as `first` does, and is annotated so.
   void tie(int first, int second) { ties_.push_back({first, second}); }
