@@ -58,7 +58,7 @@ def PartitionOpInterface : OpInterface<"PartitionOpInterface"> {
     on global tensors whose rules are plain, so that nothing else has to know
     it:
 
-    ```mlir
+    ```
     %y = tandem.softmax %x
     // is, with the last dimension over "tp",
     %m = tandem.reduce max, %x [1]          // maxima: all_reduce

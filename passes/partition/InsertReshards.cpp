@@ -175,9 +175,9 @@ private:
       graph.addTarget(op->getBlock()->getTerminator(), graph.tensorOf(value),
                       target);
     }
-    Status status = graph.decide({}, paths);
-    if (!status.ok())
-      return op->emitOpError("has no local form: ") << status.message();
+    // The parts lie between what the choice needs and what it makes.
+    [[maybe_unused]] Status status = graph.decide({}, paths);
+    assert(status.ok() && "a local form that no collectives can lay out");
     graph.write();
     op->replaceAllUsesWith(results);
     op->erase();

@@ -125,7 +125,7 @@ std::string OpenOps::text(int op, int choice) const {
 
 void OpenOps::addOps() {
   for (size_t o = 0; o < all.size(); ++o) {
-    CostVariable variable{"op " + std::to_string(o), {}};
+    CostVariable variable{graph.ops()[o].name, {}};
     for (size_t c = 0; c < all[o].size(); ++c) {
       int op = static_cast<int>(o), choice = static_cast<int>(c);
       variable.alternatives.push_back(
@@ -185,7 +185,7 @@ void OpenOps::addShared(int tensor) {
     return addApart(tensor);
   std::vector<uint32_t> sets = smallSets(count);
   int number = static_cast<int>(network.variables.size());
-  CostVariable variable{"tensor " + std::to_string(tensor), {}};
+  CostVariable variable{"result of " + graph.ops()[maker.op].name, {}};
   for (uint32_t set : sets)
     variable.alternatives.push_back({std::to_string(set), 0});
   network.variables.push_back(std::move(variable));

@@ -6,6 +6,17 @@ using namespace mlir;
 
 namespace tandem {
 
+namespace {
+
+std::string nameAt(StringRef what, Location loc) {
+  std::string text = what.str() + " at ";
+  llvm::raw_string_ostream stream(text);
+  loc.print(stream);
+  return text;
+}
+
+} // namespace
+
 int OperationGraph::tensorOf(Value value) {
   auto [it, added] = tensors.try_emplace(value, 0);
   if (added)
@@ -24,6 +35,7 @@ void OperationGraph::addSource(int tensor) {
   PropagationOp op;
   op.rule = identityRule(graph.tensors()[tensor].shape);
   op.rule.operands.clear();
+  op.name = nameAt("argument", locations[tensor]);
   op.results = {tensor};
   op.declares = true;
   operations.push_back(nullptr);
@@ -33,6 +45,7 @@ void OperationGraph::addSource(int tensor) {
 void OperationGraph::addTarget(Operation *owner, int from, int to) {
   PropagationOp op;
   op.rule = identityRule(graph.tensors()[from].shape);
+  op.name = nameAt(owner->getName().getStringRef(), owner->getLoc());
   op.operands = {from};
   op.results = {to};
   op.passThrough = true;
@@ -54,6 +67,7 @@ LogicalResult OperationGraph::addOperation(Operation *owner) {
     return success();
   }
   PropagationOp op;
+  op.name = nameAt(owner->getName().getStringRef(), owner->getLoc());
   op.rule = rule.getShardingRule();
   op.passThrough = rule.isPassThrough();
   op.sums = isa<SumOp>(owner);

@@ -71,6 +71,7 @@ struct PropagationTensor {
 
 /// An operation of the graph.
 struct PropagationOp {
+  std::string name; ///< For messages: what it is and where it stands.
   ShardingRule rule;
   std::vector<int> operands, results; ///< Tensors.
   /// It only moves elements, and is visited first.

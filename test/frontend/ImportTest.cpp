@@ -84,12 +84,8 @@ INSTANTIATE_TEST_SUITE_P(
 /// SmolLM2's GGUF: where TANDEM_SMOLLM2 says, else in the checkout's cache.
 std::string smollm2Path() {
   const char *given = std::getenv("TANDEM_SMOLLM2");
-  // The assets lie beside the checkout.
-  std::string checkout = TANDEM_ASSETS;
-  checkout.erase(checkout.rfind("/../shared/assets"));
   std::string path =
-      given ? given
-            : checkout + "/.cache/models/SmolLM2-135M-Instruct.Q4_1.gguf";
+      given ? given : TANDEM_MODELS "/SmolLM2-135M-Instruct.Q4_1.gguf";
   return std::filesystem::exists(path) ? path : "";
 }
 

@@ -132,9 +132,11 @@ const RuleCase cases[] = {
      "tandem.sample %0, %1, %2, %3, %4, %5 : (tensor<5x7xf32>, tensor<5xf32>, "
      "tensor<5xi32>, tensor<5xf32>, tensor<5xi64>, tensor<5xi32>) -> "
      "tensor<5xi32>"},
-    {"constant", "() -> ([i, j]) {i=3, j=2}", "",
+    {"constant", "() -> ([i, j]) {i=3 must_replicate, j=2 must_replicate}", "",
      "tandem.constant dense<[[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]> : "
      "tensor<3x2xf32>"},
+    {"splat", "() -> ([i, j]) {i=3, j=2}", "",
+     "tandem.constant dense<2.0> : tensor<3x2xf32>"},
     {"iota", "() -> ([i, j]) {i=5, j=4}", "",
      "tandem.iota {dim = 0 : i64, start = 3.0 : f64, step = 2.0 : f64} : "
      "tensor<5x4xf32>"},
