@@ -1,6 +1,6 @@
 #include "frontend/BuildModel.h"
 
-#include "frontend/DecoderBuilder.h"
+#include "frontend/TransformerBuilder.h"
 
 using namespace mlir;
 
@@ -32,13 +32,13 @@ private:
   RankedTensorType rowType(Type element) const {
     return RankedTensorType::get({options_.batch}, element);
   }
-  DecoderInputs sequenceInputs(FunctionBuilder &f) const;
-  DecoderInputs cacheInputs(FunctionBuilder &f, int64_t tokens) const;
-  DecoderBuilder body(FunctionBuilder &f, DecoderInputs inputs) const {
-    return DecoderBuilder(f, family_, config_, tensors_, files_, options_.dtype,
-                          inputs);
+  TransformerInputs sequenceInputs(FunctionBuilder &f) const;
+  TransformerInputs cacheInputs(FunctionBuilder &f, int64_t tokens) const;
+  TransformerBuilder body(FunctionBuilder &f, TransformerInputs inputs) const {
+    return TransformerBuilder(f, family_, config_, tensors_, files_,
+                              options_.dtype, inputs);
   }
-  Value allLayers(DecoderBuilder &body, int64_t count) const;
+  Value allLayers(TransformerBuilder &body, int64_t count) const;
   Value best(FunctionBuilder &f, Value logits) const;
   SampleInputs sampleInputs(FunctionBuilder &f) const;
 
@@ -51,19 +51,23 @@ private:
 };
 
 /// A whole sequence from position 0.
-DecoderInputs EntryBuilder::sequenceInputs(FunctionBuilder &f) const {
-  DecoderInputs inputs;
-  inputs.ids =
-      f.input("input_ids", f.type({options_.batch, options_.maxSeq}, f.i32()));
+TransformerInputs EntryBuilder::sequenceInputs(FunctionBuilder &f) const {
+  TransformerInputs inputs;
+  auto type = f.type({options_.batch, options_.maxSeq}, f.i32());
+  inputs.ids = f.input("input_ids", type);
   inputs.positions = f.splat(rowType(f.i32()), 0);
   inputs.fromZero = true;
+  if (options_.attentionMask)
+    inputs.mask = f.input("attention_mask", type);
+  if (tensors_.has(Role::TokenTypes))
+    inputs.tokenTypes = f.input("token_type_ids", type);
   return inputs;
 }
 
 /// `tokens` of each row, to go behind what its cache holds.
-DecoderInputs EntryBuilder::cacheInputs(FunctionBuilder &f,
-                                        int64_t tokens) const {
-  DecoderInputs inputs;
+TransformerInputs EntryBuilder::cacheInputs(FunctionBuilder &f,
+                                            int64_t tokens) const {
+  TransformerInputs inputs;
   inputs.ids = f.input("input_ids", f.type({options_.batch, tokens}, f.i32()));
   inputs.positions = f.input("positions", rowType(f.i32()));
   inputs.lengths = f.input("lengths", rowType(f.i32()));
@@ -71,7 +75,7 @@ DecoderInputs EntryBuilder::cacheInputs(FunctionBuilder &f,
   return inputs;
 }
 
-Value EntryBuilder::allLayers(DecoderBuilder &body, int64_t count) const {
+Value EntryBuilder::allLayers(TransformerBuilder &body, int64_t count) const {
   Value x = body.embed();
   for (int64_t i = 0; i < count; ++i)
     x = body.layer(i, x);
@@ -80,16 +84,16 @@ Value EntryBuilder::allLayers(DecoderBuilder &body, int64_t count) const {
 
 void EntryBuilder::logits() {
   FunctionBuilder f(module_, "logits");
-  DecoderBuilder decoder = body(f, sequenceInputs(f));
+  TransformerBuilder decoder = body(f, sequenceInputs(f));
   f.output("logits", decoder.head(allLayers(decoder, config_.layers)));
   f.finish();
 }
 
 void EntryBuilder::next() {
   FunctionBuilder f(module_, "next");
-  DecoderInputs inputs = sequenceInputs(f);
+  TransformerInputs inputs = sequenceInputs(f);
   Value lengths = f.input("lengths", rowType(f.i32()));
-  DecoderBuilder decoder = body(f, inputs);
+  TransformerBuilder decoder = body(f, inputs);
   Value x = allLayers(decoder, config_.layers);
   Value logits = decoder.head(decoder.lastToken(x, lengths));
   f.output("logits", f.reshape(logits, {options_.batch, config_.vocab}));
@@ -98,7 +102,7 @@ void EntryBuilder::next() {
 
 void EntryBuilder::prefill(int64_t chunk) {
   FunctionBuilder f(module_, "prefill_" + std::to_string(chunk));
-  DecoderBuilder decoder = body(f, cacheInputs(f, chunk));
+  TransformerBuilder decoder = body(f, cacheInputs(f, chunk));
   // Nobody reads what the last layer would add.
   decoder.fillCache(config_.layers - 1, allLayers(decoder, config_.layers - 1));
   f.finish();
@@ -121,11 +125,11 @@ SampleInputs EntryBuilder::sampleInputs(FunctionBuilder &f) const {
 
 void EntryBuilder::decode(bool sample) {
   FunctionBuilder f(module_, sample ? "decode_sample" : "decode");
-  DecoderInputs inputs = cacheInputs(f, 1);
+  TransformerInputs inputs = cacheInputs(f, 1);
   SampleInputs settings;
   if (sample)
     settings = sampleInputs(f);
-  DecoderBuilder decoder = body(f, inputs);
+  TransformerBuilder decoder = body(f, inputs);
   Value logits = decoder.head(allLayers(decoder, config_.layers));
   logits = f.reshape(logits, {options_.batch, config_.vocab});
   Value ids;
@@ -143,13 +147,15 @@ void EntryBuilder::decode(bool sample) {
 
 } // namespace
 
+const char *entryName(Entry entry) {
+  static const char *const names[] = {"logits", "next", "generate"};
+  return names[static_cast<int>(entry)];
+}
+
 Result<Entry> parseEntry(const std::string &name) {
-  if (name == "logits")
-    return Entry::Logits;
-  if (name == "next")
-    return Entry::Next;
-  if (name == "generate")
-    return Entry::Generate;
+  for (Entry entry : {Entry::Logits, Entry::Next, Entry::Generate})
+    if (name == entryName(entry))
+      return entry;
   return Status::usage("unknown entry '" + name +
                        "'; known are: logits, next, generate");
 }

@@ -4,7 +4,8 @@
 // the row of the table and the model's numbers, whatever the entry. Entries
 // differ in what goes around them:
 //
-//   logits    input_ids [B, S] -> logits f32 [B, S, V]
+//   logits    input_ids [B, S] (and attention_mask, token_type_ids of that
+//             shape) -> logits f32 [B, S, V]; all that an encoder has
 //   next      and lengths [B]: logits f32 [B, V] of each row's last token
 //   generate  prefill_<C> (C = 4, 16, 64, 256) writes C tokens to the cache;
 //             decode takes one and gives the best next id, decode_sample
@@ -28,11 +29,14 @@ namespace tandem {
 enum class Entry { Logits, Next, Generate };
 /// The entry of that name; lists the known ones where there is none.
 Result<Entry> parseEntry(const std::string &name);
+const char *entryName(Entry entry);
 
 struct EntryOptions {
   Entry entry = Entry::Logits;
   int64_t batch = 1;
   int64_t maxSeq = 0; ///< 0: the model's, at most 2048.
+  /// Whether `logits` and `next` take an attention mask; encoders do always.
+  bool attentionMask = false;
   /// Of weights at run time; DType::F32, BF16 or F16.
   DType dtype = DType::F32;
 };

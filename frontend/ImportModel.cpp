@@ -1,5 +1,6 @@
 #include "frontend/ImportModel.h"
 
+#include "frontend/Settings.h"
 #include "ir/Dialect.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -48,6 +49,12 @@ Status checkShapes(EntryOptions &entry, const Architecture &family,
     return Status::usage("batch: expected 1 to " +
                          std::to_string(kLargestBatch) + ", got " +
                          std::to_string(entry.batch));
+  if (config.longestSequence > 0 && entry.maxSeq > config.longestSequence)
+    return Status::refused(
+        "a sequence of " + std::to_string(entry.maxSeq) +
+        " is longer than the " + std::to_string(config.longestSequence) +
+        " positions within which rotary positions are known beforehand; "
+        "expected a --max-seq of at most that");
   if (entry.maxSeq > config.maxPosition) {
     if (family.positions == PositionKind::Learned)
       return Status::refused(wanted + "; expected at most that");
@@ -60,6 +67,24 @@ Status checkShapes(EntryOptions &entry, const Architecture &family,
   return Status();
 }
 
+/// Encoders and masks go with entries that see a whole sequence.
+Status checkEntry(EntryOptions &entry, const Architecture &family,
+                  const ModelFiles &files) {
+  if (family.causal && entry.attentionMask && entry.entry == Entry::Generate)
+    return Status::usage("--attention-mask: expected --entry logits or next; "
+                         "prompts of 'generate' have no hidden tokens");
+  if (family.causal)
+    return Status();
+  entry.attentionMask = true;
+  if (entry.entry == Entry::Logits)
+    return Status();
+  return Status::refused(
+      files.path + ": '" + family.name +
+      "' models are encoders, whose tokens see what follows them: there is no "
+      "next token to compute; expected --entry logits, got " +
+      std::string(entryName(entry.entry)));
+}
+
 class Facts {
 public:
   explicit Facts(MLIRContext &context) : builder_(&context) {}
@@ -67,7 +92,7 @@ public:
   DictionaryAttr of(const ModelConfig &config, const Architecture &family,
                     const EntryOptions &entry, ArrayRef<int64_t> ends,
                     std::optional<int64_t> begin);
-  DictionaryAttr dims(const ModelTensors &tensors, Entry entry);
+  DictionaryAttr dims(const ModelTensors &tensors, const EntryOptions &entry);
   DictionaryAttr source(const std::string &path, const Fingerprint &print);
 
 private:
@@ -92,13 +117,14 @@ private:
 DictionaryAttr Facts::of(const ModelConfig &config, const Architecture &family,
                          const EntryOptions &entry, ArrayRef<int64_t> ends,
                          std::optional<int64_t> begin) {
-  static const char *const names[] = {"logits", "next", "generate"};
-  add("entry", StringRef(names[static_cast<int>(entry.entry)]));
+  add("entry", StringRef(entryName(entry.entry)));
   add("batch", entry.batch);
   add("max_seq", entry.maxSeq);
   add("dtype", StringRef(name(entry.dtype)));
   add("family", StringRef(family.name));
   add("vocab_size", config.vocab);
+  if (config.tokenTypes > 0)
+    add("token_types", config.tokenTypes);
   add("layers", config.layers);
   add("max_position", config.maxPosition);
   add("eos_ids", builder_.getDenseI64ArrayAttr(ends));
@@ -107,7 +133,9 @@ DictionaryAttr Facts::of(const ModelConfig &config, const Architecture &family,
   return take();
 }
 
-DictionaryAttr Facts::dims(const ModelTensors &tensors, Entry entry) {
+DictionaryAttr Facts::dims(const ModelTensors &tensors,
+                           const EntryOptions &options) {
+  Entry entry = options.entry;
   for (const TensorPattern &pattern : tensors.patterns()) {
     std::string words;
     for (Dim dim : pattern.dims)
@@ -118,6 +146,10 @@ DictionaryAttr Facts::dims(const ModelTensors &tensors, Entry entry) {
   add("@heads", StringRef("batch sequence heads"));
   add("@ffn", StringRef("batch sequence ffn"));
   add("input_ids", StringRef("batch sequence"));
+  if (options.attentionMask)
+    add("attention_mask", StringRef("batch sequence"));
+  if (tensors.has(Role::TokenTypes))
+    add("token_type_ids", StringRef("batch sequence"));
   if (entry != Entry::Logits)
     add("lengths", StringRef("batch"));
   // Prefill computes no logits, but decode does.
@@ -176,7 +208,7 @@ Status describe(ModuleOp module, const ModelFiles &files,
   TANDEM_ASSIGN(ArrayAttr tokenizer, tokenizerFiles(files, context));
   module->setAttr(kFacts,
                   Facts(context).of(config, family, entry, ends, begin));
-  module->setAttr(kDims, Facts(context).dims(tensors, entry.entry));
+  module->setAttr(kDims, Facts(context).dims(tensors, entry));
   module->setAttr(kSources, weightFiles(files, context));
   module->setAttr(kTokenizer, tokenizer);
   return Status();
@@ -230,6 +262,7 @@ Result<ImportedModel> importModel(const std::string &path,
   EntryOptions entry = options.entry;
   if (!options.hasDType)
     entry.dtype = runtimeType(files, config);
+  TANDEM_TRY(checkEntry(entry, *family, files));
   TANDEM_TRY(checkShapes(entry, *family, config, model.warnings));
   model.module = buildModel(context, *family, config, tensors, files, entry);
   TANDEM_TRY(describe(*model.module, files, config, *family, tensors, entry));

@@ -12,11 +12,14 @@
 
 namespace tandem {
 
-enum class Activation { Silu, Gelu, GeluTanh, GeluQuick, Relu };
+enum class Activation { Silu, Gelu, GeluTanh, GeluQuick, Relu, ReluSquared };
 
 struct ModelConfig {
   int64_t vocab = 0, hidden = 0, layers = 0, heads = 0, kvHeads = 0;
   int64_t headDim = 0, ffn = 0, maxPosition = 0;
+  int64_t embedding = 0;    ///< The width of the embedding table.
+  int64_t tokenTypes = 0;   ///< How many; 0 where the family has none.
+  int64_t positionRows = 0; ///< Of the table of learned positions.
   double epsilon = 0;
   bool tied = false;
   Activation activation = Activation::Silu;
@@ -24,11 +27,16 @@ struct ModelConfig {
   std::vector<double> frequencies;
   /// The same without scaling: what older files store.
   std::vector<double> plainFrequencies;
+  double ropeAmplitude = 1; ///< Sine and cosine are multiplied by it.
+  /// Longer sequences would be computed otherwise; 0: no such limit.
+  int64_t longestSequence = 0;
+  std::vector<double> slopes;   ///< ALiBi's, one a head; empty without.
   std::vector<int64_t> windows; ///< One a layer; 0 sees everything.
   double attentionSoftcap = 0, logitSoftcap = 0; ///< 0: none.
   std::vector<double> scales;                    ///< Of scores, one a layer.
-  double embeddingScale = 1;
-  bool parallelResidual = false;
+  double embeddingScale = 1, residualScale = 1, logitScale = 1;
+  bool parallelResidual = false, keepNormed = false;
+  NormPlace normPlace = NormPlace::Before;
   /// What the configuration says of the weights' type.
   std::optional<DType> dtype;
 
@@ -40,12 +48,6 @@ struct ModelConfig {
 /// the key.
 Result<ModelConfig> readModelConfig(const Architecture &family,
                                     const ModelFiles &model);
-
-/// Applies `key=value` settings to the configuration in order. A key that
-/// neither the configuration nor the family knows is refused.
-Status applySettings(const Architecture &family,
-                     const std::vector<std::string> &settings,
-                     ModelFiles &model);
 
 } // namespace tandem
 

@@ -9,37 +9,37 @@
 namespace tandem {
 namespace {
 
-/// The dimensions of a role's weight, outputs first.
-std::vector<Dim> dimsOf(Role role) {
+/// Whether the family's `layout` is meant: a linear layer of a layer.
+bool hasLayout(Role role) {
   switch (role) {
-  case Role::Tokens:
-  case Role::Head:
-    return {Dim::Vocab, Dim::Model};
-  case Role::Positions:
-    return {Dim::Positions, Dim::Model};
   case Role::Query:
-    return {Dim::Heads, Dim::Model};
   case Role::Key:
   case Role::Value:
-    return {Dim::KvHeads, Dim::Model};
   case Role::Output:
-    return {Dim::Model, Dim::Heads};
   case Role::Gate:
   case Role::Up:
-    return {Dim::Ffn, Dim::Model};
   case Role::Down:
-    return {Dim::Model, Dim::Ffn};
-  case Role::QueryNorm:
-  case Role::KeyNorm:
-    return {Dim::HeadDim};
+    return true;
+  default:
+    return false;
+  }
+}
+
+bool isNorm(Role role) {
+  switch (role) {
+  case Role::EmbeddingNorm:
   case Role::AttentionNorm:
   case Role::AttentionPostNorm:
+  case Role::QueryNorm:
+  case Role::KeyNorm:
   case Role::MlpNorm:
   case Role::MlpPostNorm:
   case Role::FinalNorm:
-    return {Dim::Model};
+  case Role::HeadNorm:
+    return true;
+  default:
+    return false;
   }
-  return {};
 }
 
 /// Element `i` of a stored tensor of plain floats.
@@ -81,23 +81,6 @@ bool agrees(const StoredTensor &tensor, const std::vector<double> &expected) {
 
 } // namespace
 
-bool isLinear(Role role) {
-  switch (role) {
-  case Role::Query:
-  case Role::Key:
-  case Role::Value:
-  case Role::Output:
-  case Role::Gate:
-  case Role::Up:
-  case Role::Down:
-    return true;
-  default:
-    return false;
-  }
-}
-
-bool isNorm(Role role) { return dimsOf(role).size() == 1; }
-
 std::string withLayer(const std::string &pattern, int64_t layer) {
   size_t star = pattern.find('*');
   if (star == std::string::npos)
@@ -135,63 +118,133 @@ Result<ModelTensors> ModelTensors::make(const Architecture &family,
       break;
     }
   }
-  TANDEM_TRY(result.findBiases());
+  TANDEM_TRY(result.findPresent());
   result.listPatterns();
   return result;
 }
 
-Status ModelTensors::findBiases() {
+Result<bool> ModelTensors::holds(const When &when,
+                                 const std::string &name) const {
+  switch (when.rule) {
+  case When::Never:
+    return false;
+  case When::Always:
+    return true;
+  case When::IfStored:
+    return files_->tensors.find(withLayer(name, 0)) != nullptr;
+  case When::IfSet:
+  case When::IfNotSet:
+    break;
+  }
+  TANDEM_ASSIGN(bool set, files_->config.booleanOr(when.key, when.otherwise));
+  return set == (when.rule == When::IfSet);
+}
+
+Status ModelTensors::findPresent() {
   for (const TensorRow &row : family_->tensors) {
-    bool has = row.bias.rule == Bias::Always;
-    if (row.bias.rule == Bias::IfStored)
-      has = files_->tensors.find(withLayer(stem(row.role), 0) + ".bias");
-    if (row.bias.rule == Bias::IfSet) {
-      TANDEM_ASSIGN(has,
-                    files_->config.booleanOr(row.bias.key, row.bias.otherwise));
-    }
+    TANDEM_ASSIGN(bool there, holds(row.there, stem(row.role) + ".weight"));
+    bool projects = row.role == Role::ProjectIn || row.role == Role::ProjectOut;
+    if (!there || (projects && config_.embedding == config_.hidden))
+      continue;
+    present_.insert(row.role);
+    TANDEM_ASSIGN(bool biased, holds(row.bias, stem(row.role) + ".bias"));
     if (isNorm(row.role))
-      has = family_->normBias && row.role != Role::QueryNorm &&
-            row.role != Role::KeyNorm;
-    if (has)
+      biased = family_->normBias && row.role != Role::QueryNorm &&
+               row.role != Role::KeyNorm;
+    if (biased)
       biased_.insert(row.role);
   }
   return Status();
 }
 
+std::string ModelTensors::prefixed(const std::string &name) const {
+  return name[0] == '$' ? prefix_ + name.substr(1) : name;
+}
+
 std::string ModelTensors::stem(Role role) const {
-  const std::string &stem = family_->find(role)->stem;
-  return stem[0] == '$' ? prefix_ + stem.substr(1) : stem;
+  return prefixed(family_->find(role)->stem);
+}
+
+std::vector<Dim> ModelTensors::dims(Role role) const {
+  bool each = family_->headNorm == HeadNorm::Each;
+  switch (role) {
+  case Role::Tokens:
+  case Role::Head:
+    return {Dim::Vocab, Dim::Embedding};
+  case Role::Positions:
+    return {Dim::Positions, Dim::Model};
+  case Role::TokenTypes:
+    return {Dim::TokenTypes, Dim::Model};
+  case Role::ProjectIn:
+    return {Dim::Model, Dim::Embedding};
+  case Role::ProjectOut:
+    return {Dim::Embedding, Dim::Model};
+  case Role::Query:
+    return {Dim::Heads, Dim::Model};
+  case Role::Key:
+  case Role::Value:
+    return {Dim::KvHeads, Dim::Model};
+  case Role::Output:
+    return {Dim::Model, Dim::Heads};
+  case Role::Gate:
+  case Role::Up:
+    return {Dim::Ffn, Dim::Model};
+  case Role::Down:
+    return {Dim::Model, Dim::Ffn};
+  case Role::HeadTransform:
+    return {Dim::Model, Dim::Model};
+  case Role::QueryNorm:
+    return {each ? Dim::HeadDim : Dim::Heads};
+  case Role::KeyNorm:
+    return {each ? Dim::HeadDim : Dim::KvHeads};
+  default:
+    return {Dim::Model};
+  }
 }
 
 std::vector<Role> ModelTensors::sharing(Role role) const {
   std::vector<Role> roles;
   for (const TensorRow &row : family_->tensors)
-    if (row.stem == family_->find(role)->stem)
+    if (row.stem == family_->find(role)->stem && has(row.role))
       roles.push_back(row.role);
   return roles;
 }
 
+/// Whether the role's tensor is shared by group.
+bool ModelTensors::isGrouped(Role role) const {
+  bool attends =
+      role == Role::Query || role == Role::Key || role == Role::Value;
+  return attends && family_->fusion == Fusion::PerGroup;
+}
+
+/// How much of a shared tensor is the role's: outputs, or heads of a group.
+int64_t ModelTensors::partSize(Role role) const {
+  if (!isGrouped(role))
+    return config_.sizeOf(dims(role)[0]);
+  return role == Role::Query ? config_.group() : 1;
+}
+
 Place ModelTensors::place(Role role, int64_t layer, bool bias) const {
   Place place;
-  place.name = withLayer(stem(role), layer) + (bias ? ".bias" : ".weight");
-  std::vector<Dim> dims = dimsOf(role);
+  const std::string &own = family_->find(role)->biasStem;
+  std::string stem = bias && !own.empty() ? prefixed(own) : this->stem(role);
+  place.name = withLayer(stem, layer) + (bias ? ".bias" : ".weight");
+  std::vector<Dim> over = dims(role);
   std::vector<Role> roles = sharing(role);
-  int64_t out = 0;
-  for (size_t i = 0; i < roles.size(); ++i) {
-    int64_t size = config_.sizeOf(dimsOf(roles[i])[0]);
-    if (roles[i] == role) {
-      place.begin = out;
-      place.end = out + size;
-      if (roles.size() > 1 && family_->fusion == Fusion::PerHead)
-        place.partOfHead = static_cast<int64_t>(i);
-    }
-    out += size;
+  int64_t out = 0, part = 0;
+  for (Role other : roles) {
+    if (other == role)
+      place.begin = part;
+    out += config_.sizeOf(dims(other)[0]);
+    part += partSize(other);
   }
+  place.inGroup = roles.size() > 1 && isGrouped(role);
+  place.end = roles.size() > 1 ? place.begin + partSize(role) : out;
   place.shape = {out};
-  if (bias || dims.size() == 1)
+  if (bias || over.size() == 1)
     return place;
-  place.shape.push_back(config_.sizeOf(dims[1]));
-  if (isLinear(role) && family_->layout == Layout::InOut) {
+  place.shape.push_back(config_.sizeOf(over[1]));
+  if (hasLayout(role) && family_->layout == Layout::InOut) {
     std::swap(place.shape[0], place.shape[1]);
     place.outDim = 1;
   }
@@ -217,18 +270,20 @@ std::string ModelTensors::location(Role role, int64_t layer) const {
 
 void ModelTensors::listPatterns() {
   for (const TensorRow &row : family_->tensors) {
-    if ((row.role == Role::Head && config_.tied) ||
-        sharing(row.role)[0] != row.role)
+    if (!has(row.role) || sharing(row.role)[0] != row.role)
       continue;
     for (bool bias : {false, true}) {
-      if (bias && !hasBias(row.role))
+      if (bias ? !hasBias(row.role) : row.role == Role::Head && config_.tied)
         continue;
+      Place at = place(row.role, 0, bias);
       TensorPattern pattern;
-      pattern.name = stem(row.role) + (bias ? ".bias" : ".weight");
-      pattern.shape = place(row.role, 0, bias).shape;
-      pattern.dims = dimsOf(row.role);
+      const std::string &own = row.biasStem;
+      pattern.name = (bias && !own.empty() ? prefixed(own) : stem(row.role)) +
+                     (bias ? ".bias" : ".weight");
+      pattern.shape = at.shape;
+      pattern.dims = dims(row.role);
       pattern.dims.resize(pattern.shape.size());
-      if (place(row.role, 0, bias).outDim == 1)
+      if (at.outDim == 1)
         std::swap(pattern.dims[0], pattern.dims[1]);
       pattern.perLayer = pattern.name.find('*') != std::string::npos;
       patterns_.push_back(std::move(pattern));
@@ -294,18 +349,32 @@ Status ModelTensors::checkFrequencies(const StoredTensor &tensor) const {
 
 Status ModelTensors::checkBuffer(const StoredTensor &tensor,
                                  const Buffer &buffer) const {
+  bool positions = buffer.kind == Buffer::PositionIds;
   if (buffer.kind == Buffer::RotaryFrequencies)
     return checkFrequencies(tensor);
-  if (buffer.kind == Buffer::RopeFactors || tensor.elements() == 1)
+  if (buffer.kind != Buffer::CausalMask && !positions)
     return Status(); // Factors were checked where they were applied.
-  std::vector<int64_t> expected = {1, 1, config_.maxPosition,
-                                   config_.maxPosition};
+  if (positions
+          ? tensor.elements() == static_cast<uint64_t>(config_.positionRows)
+          : tensor.elements() == 1)
+    return Status();
+  int64_t size = config_.maxPosition;
+  std::vector<int64_t> expected = {1, 1, size, size};
+  if (positions)
+    expected = {1, config_.positionRows};
   if (tensor.shape == expected)
     return Status();
   return Status::refused(fileOf(tensor) + ": tensor '" + tensor.name +
                          "': got shape " + shapeToString(tensor.shape) +
                          ", expected " + shapeToString(expected) +
-                         " (a causal mask)");
+                         (positions ? " (positions)" : " (a causal mask)"));
+}
+
+bool ModelTensors::isCopy(const StoredTensor &tensor,
+                          const std::string &of) const {
+  const StoredTensor *other = files_->tensors.find(of);
+  return other && other->bytes == tensor.bytes &&
+         std::memcmp(other->data, tensor.data, tensor.bytes) == 0;
 }
 
 /// A tied head that is stored too, and buffers.
@@ -313,20 +382,20 @@ Status ModelTensors::checkKnown(const StoredTensor &tensor, bool &known,
                                 std::vector<std::string> &warnings) const {
   known = true;
   if (has(Role::Head) && tensor.name == stem(Role::Head) + ".weight") {
-    const StoredTensor *table =
-        files_->tensors.find(stem(Role::Tokens) + ".weight");
-    if (!table || table->bytes != tensor.bytes ||
-        std::memcmp(table->data, tensor.data, tensor.bytes) != 0)
+    if (!isCopy(tensor, stem(Role::Tokens) + ".weight"))
       warnings.push_back(fileOf(tensor) + ": tensor '" + tensor.name +
                          "' differs from the embedding table, which the tied "
                          "head uses in its place");
     return Status();
   }
   for (const Buffer &buffer : family_->buffers) {
-    std::string name =
-        buffer.name[0] == '$' ? prefix_ + buffer.name.substr(1) : buffer.name;
-    if (matchesLayer(tensor.name, name))
-      return checkBuffer(tensor, buffer);
+    if (!matchesLayer(tensor.name, prefixed(buffer.name)))
+      continue;
+    if (buffer.kind == Buffer::Copy && !isCopy(tensor, prefixed(buffer.of)))
+      warnings.push_back(fileOf(tensor) + ": tensor '" + tensor.name +
+                         "' differs from '" + prefixed(buffer.of) +
+                         "', which is used in its place");
+    return checkBuffer(tensor, buffer);
   }
   known = false;
   return Status();

@@ -23,12 +23,12 @@ struct Place {
   int64_t outDim = 0;
   /// The role's part of it; all of it where nothing is shared.
   int64_t begin = 0, end = 0;
-  /// Which of a head's parts it is with Fusion::PerHead, -1 otherwise.
-  int64_t partOfHead = -1;
+  /// With Fusion::PerGroup `begin` and `end` count a group's heads instead:
+  /// its queries, its key, its value.
+  bool inGroup = false;
 
   bool isWhole() const {
-    return partOfHead < 0 && begin == 0 &&
-           end == shape[static_cast<size_t>(outDim)];
+    return !inGroup && begin == 0 && end == shape[static_cast<size_t>(outDim)];
   }
 };
 
@@ -48,8 +48,10 @@ public:
                                    const ModelConfig &config,
                                    const ModelFiles &files);
 
-  bool has(Role role) const { return family_->find(role) != nullptr; }
+  bool has(Role role) const { return present_.count(role) != 0; }
   bool hasBias(Role role) const { return biased_.count(role) != 0; }
+  /// What the role's weight runs over, outputs first.
+  std::vector<Dim> dims(Role role) const;
   Place weight(Role role, int64_t layer) const;
   Place bias(Role role, int64_t layer) const;
 
@@ -67,17 +69,23 @@ public:
 
 private:
   ModelTensors() = default;
+  /// `name` with the prefix of this model for `$`.
+  std::string prefixed(const std::string &name) const;
   std::string stem(Role role) const;
   Place place(Role role, int64_t layer, bool bias) const;
+  bool isGrouped(Role role) const;
+  int64_t partSize(Role role) const;
   /// Roles that share `role`'s stem, in order.
   std::vector<Role> sharing(Role role) const;
-  Status findBiases();
+  Result<bool> holds(const When &when, const std::string &name) const;
+  Status findPresent();
   void listPatterns();
   Status checkStored(const TensorPattern &pattern, int64_t layer) const;
   Status checkBuffer(const StoredTensor &tensor, const Buffer &buffer) const;
   Status checkFrequencies(const StoredTensor &tensor) const;
   Status checkKnown(const StoredTensor &tensor, bool &known,
                     std::vector<std::string> &warnings) const;
+  bool isCopy(const StoredTensor &tensor, const std::string &of) const;
   std::set<std::string> readNames() const;
   std::string fileOf(const StoredTensor &tensor) const;
 
@@ -85,7 +93,7 @@ private:
   const ModelFiles *files_ = nullptr;
   ModelConfig config_;
   std::string prefix_;
-  std::set<Role> biased_;
+  std::set<Role> present_, biased_;
   std::vector<TensorPattern> patterns_;
 };
 
@@ -93,9 +101,6 @@ private:
 std::string withLayer(const std::string &pattern, int64_t layer);
 /// Whether `name` is `pattern` with some number for `*`.
 bool matchesLayer(const std::string &name, const std::string &pattern);
-/// Whether a role is a linear layer (stored out, in or the other way).
-bool isLinear(Role role);
-bool isNorm(Role role);
 
 } // namespace tandem
 

@@ -57,9 +57,11 @@ private:
       for (const fb::Port *port : *entry.inputs())
         known |= port->name()->str() == name;
       if (!known)
-        return Status::refused("entry '" + entry.name()->str() +
-                               "' has no input '" + name +
-                               "'; its inputs are " + listOf(entry));
+        return Status::refused(
+            "entry '" + entry.name()->str() + "' has no input '" + name +
+            "'; its inputs are " + listOf(entry) +
+            (name == "attention_mask" ? "; compile with --attention-mask"
+                                      : ""));
       if (tensor.data.size() !=
           static_cast<size_t>(storageBytes(tensor.dtype, tensor.elements())))
         return Status::refused(
@@ -136,23 +138,26 @@ private:
                               : ""));
     TANDEM_ASSIGN(HostTensor converted, convertExactly(tensor, type.dtype));
     if (name == "input_ids")
-      TANDEM_TRY(checkVocabulary(converted));
+      TANDEM_TRY(checkRange(converted, "vocab_size", "the vocabulary of "));
+    if (name == "token_type_ids")
+      TANDEM_TRY(checkRange(converted, "token_types", "the token types of "));
     if (tensor.shape == type.shape)
       return converted;
     return padded(port, converted, paddingOf(name));
   }
 
   /// Found here it is a refusal; found by a kernel it ends the session.
-  Status checkVocabulary(const HostTensor &ids) const {
-    std::optional<int64_t> vocabulary = plan.numberFact("vocab_size");
-    if (!vocabulary)
+  Status checkRange(const HostTensor &ids, const char *fact,
+                    const char *what) const {
+    std::optional<int64_t> size = plan.numberFact(fact);
+    if (!size)
       return Status();
     TANDEM_ASSIGN(HostTensor wide, convertExactly(ids, DType::I64));
     for (int64_t i = 0; i < wide.elements(); ++i)
-      if (int64_t id = wide.as<int64_t>()[i]; id < 0 || id >= *vocabulary)
-        return Status::refused(
-            "element " + std::to_string(i) + " is " + std::to_string(id) +
-            ", outside the vocabulary of " + std::to_string(*vocabulary));
+      if (int64_t id = wide.as<int64_t>()[i]; id < 0 || id >= *size)
+        return Status::refused("element " + std::to_string(i) + " is " +
+                               std::to_string(id) + ", outside " + what +
+                               std::to_string(*size));
     return Status();
   }
 

@@ -29,7 +29,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Mistake{"architectures", "[\"MambaForCausalLM\"]",
                 "config.json: architectures: unknown architecture "
-                "'MambaForCausalLM'; known are: llama, gpt2"},
+                "'MambaForCausalLM'; known are: llama, mistral"},
         Mistake{"vocab_size", "null",
                 "config.json: the key 'vocab_size' is missing"},
         Mistake{"num_attention_heads", "0",
@@ -51,9 +51,34 @@ INSTANTIATE_TEST_SUITE_P(
                 "expected an even number of at most head_dim = 3 lanes"},
         Mistake{"hidden_act", "\"mish\"",
                 "hidden_act: unknown activation 'mish'; known are: silu"},
-        Mistake{"rope_scaling", "{\"rope_type\": \"yarn\", \"factor\": 2}",
-                "rope_scaling: unknown kind of rotary scaling 'yarn'; known "
-                "are: default, linear, llama3"},
+        Mistake{"rope_scaling", "{\"rope_type\": \"ntk\", \"factor\": 2}",
+                "rope_scaling: unknown kind of rotary scaling 'ntk'; known "
+                "are: default, linear, llama3, yarn, longrope, dynamic"},
+        Mistake{"rope_scaling", "{\"rope_type\": \"linear\", \"fator\": 2}",
+                "rope_scaling: unknown setting 'fator'; did you mean "
+                "'factor'?"},
+        Mistake{"rope_scaling", "{\"factor\": 2}",
+                "rope_scaling: a factor means nothing with rope_type "
+                "'default'"},
+        Mistake{"rope_parameters", "8", "rope_parameters: expected an object"},
+        Mistake{"rope_scaling",
+                "{\"type\": \"longrope\", \"short_factor\": [1, 2], "
+                "\"original_max_position_embeddings\": 16}",
+                "rope_scaling.short_factor: expected one number for each of "
+                "the 1 pairs, got 2"},
+        Mistake{"rope_scaling",
+                "{\"type\": \"longrope\", \"short_factor\": [0], "
+                "\"original_max_position_embeddings\": 16}",
+                "rope_scaling.short_factor: expected numbers above 0"},
+        Mistake{"layer_types", "[\"full_attention\"]",
+                "layer_types: expected one entry for each of the 2 layers, "
+                "got 1"},
+        Mistake{"layer_types", "[\"full_attention\", \"linear_attention\"]",
+                "layer_types: layer 1: unknown type 'linear_attention'; known "
+                "are: full_attention, sliding_attention"},
+        Mistake{"layer_types", "[\"full_attention\", \"sliding_attention\"]",
+                "layer_types: layers with a window, but the settings give "
+                "none"},
         Mistake{"rope_scaling", "{\"type\": \"linear\"}",
                 "rope_scaling: the key 'factor' is missing"},
         Mistake{"rope_scaling", "{\"type\": \"linear\", \"factor\": -1}",
@@ -179,6 +204,84 @@ TEST(ImportErrors, LearnedPositionsAreALimit) {
   options.entry.maxSeq = 33;
   expectRefusal(importModel(path, options, context),
                 "a sequence of 33 is longer than the model's 32 positions");
+}
+
+TEST(ImportErrors, EncodersHaveNoNextToken) {
+  TANDEM_ASSET_OR_SKIP(path, "models/bert");
+  mlir::MLIRContext context;
+  ImportOptions options;
+  options.entry.entry = Entry::Generate;
+  expectRefusal(importModel(path, options, context),
+                "'bert' models are encoders, whose tokens see what follows "
+                "them: there is no next token to compute; expected --entry "
+                "logits, got generate");
+}
+
+TEST(ImportErrors, PromptsHideNoTokens) {
+  TinyModel model;
+  model.options.entry.entry = Entry::Generate;
+  model.options.entry.attentionMask = true;
+  expectRefusal(model.import(), "--attention-mask: expected --entry logits or "
+                                "next; prompts of 'generate' have no hidden "
+                                "tokens");
+}
+
+TEST(ImportErrors, SequencesBeyondTheOriginalContextAreRefused) {
+  TinyModel model;
+  model.config["rope_scaling"] = {{"type", "longrope"},
+                                  {"short_factor", {1.0}},
+                                  {"original_max_position_embeddings", 16}};
+  expectRefusal(model.import(),
+                "a sequence of 32 is longer than the 16 positions within "
+                "which rotary positions are known beforehand; expected a "
+                "--max-seq of at most that");
+  model.options.entry.maxSeq = 16;
+  ASSERT_OK(model.import());
+}
+
+TEST(ImportErrors, TwoObjectsOfRotarySettingsMustAgree) {
+  TinyModel model;
+  model.config["rope_parameters"] = {{"rope_type", "default"},
+                                     {"rope_theta", 10000.0}};
+  model.config["rope_scaling"] = {{"type", "linear"}, {"factor", 2.0}};
+  expectRefusal(model.import(), "rope_parameters and rope_scaling disagree; "
+                                "expected one of them, or the same in both");
+}
+
+TEST(ImportErrors, HeadsOfAnotherSizeAreReadOrRefused) {
+  TANDEM_ASSET_OR_SKIP(path, "models/gpt-neox");
+  mlir::MLIRContext context;
+  ImportOptions options;
+  options.settings = {"head_dim=16"};
+  expectRefusal(importModel(path, options, context), "no such setting");
+  TinyModel model;
+  model.config["architectures"] = {"GPTNeoXForCausalLM"};
+  model.config["head_dim"] = 4;
+  expectRefusal(model.import(), "head_dim: expected 2 = hidden / heads, as all "
+                                "models of 'gpt_neox' have, got 4");
+}
+
+TEST(ImportErrors, WindowsFollowAListOnlyWhereTheFamilyDoes) {
+  TinyModel model;
+  model.config["architectures"] = {"MistralForCausalLM"};
+  model.config["sliding_window"] = 4;
+  model.config["layer_types"] = {"full_attention", "sliding_attention"};
+  expectRefusal(model.import(),
+                "layer_types: the windows of 'mistral' models follow no list; "
+                "expected the same window for all layers, or null");
+  model.config["layer_types"] = {"sliding_attention", "sliding_attention"};
+  ASSERT_OK(model.import());
+}
+
+TEST(ImportErrors, ANarrowTableNeedsAProjection) {
+  TinyModel model;
+  model.config["architectures"] = {"OPTForCausalLM"};
+  model.config["word_embed_proj_dim"] = 4;
+  model.config["ffn_dim"] = 6;
+  model.config["activation_function"] = "relu";
+  expectRefusal(model.import(), "tensor 'model.decoder.embed_tokens.weight' "
+                                "is missing; expected shape [11, 4] (vocab, "
+                                "embedding)");
 }
 
 TEST(ImportErrors, EntriesAreKnown) {

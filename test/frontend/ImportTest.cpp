@@ -78,8 +78,8 @@ INSTANTIATE_TEST_SUITE_P(
         Expected{"cases/17-gguf-rope-freqs/model.gguf", 21, 21},
         Expected{"models/mistral", 21, 21}, Expected{"models/qwen2", 27, 27},
         Expected{"models/qwen3", 24, 24}, Expected{"models/phi3", 15, 21},
-        Expected{"models/gemma2", 24, 24},
-        Expected{"models/gpt-neox", 28, 36}));
+        Expected{"models/gemma2", 24, 24}, Expected{"models/gpt-neox", 28, 36},
+        Expected{"models/bert", 42, 42}));
 
 /// SmolLM2's GGUF: where TANDEM_SMOLLM2 says, else in the checkout's cache.
 std::string smollm2Path() {

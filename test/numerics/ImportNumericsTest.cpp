@@ -70,8 +70,11 @@ Tensor row(const std::vector<double> &values) {
 double logitsDistance(const std::string &path, const TensorStore &expected) {
   const StoredTensor *ids = expected.find("input_ids");
   Model model(path, Entry::Logits, ids->shape[0], ids->shape[1]);
-  NamedTensors outputs = model.run(
-      "logits", {{"input:input_ids", *wholeTensor(expected, "input_ids")}});
+  NamedTensors inputs;
+  for (const char *name : {"input_ids", "attention_mask", "token_type_ids"})
+    if (expected.find(name))
+      inputs[std::string("input:") + name] = *wholeTensor(expected, name);
+  NamedTensors outputs = model.run("logits", std::move(inputs));
   return distance(outputs["output:logits"].data(),
                   *valuesOf(*expected.find("logits")));
 }
@@ -89,7 +92,7 @@ TEST_P(Logits, AreTheKnownOnes) {
 INSTANTIATE_TEST_SUITE_P(Models, Logits,
                          testing::Values("llama", "llama-tied-odd", "gpt2",
                                          "mistral", "qwen2", "qwen3", "phi3",
-                                         "gemma2", "gpt-neox"),
+                                         "gemma2", "gpt-neox", "bert"),
                          [](const auto &info) {
                            std::string name = info.param;
                            std::replace(name.begin(), name.end(), '-', '_');

@@ -20,6 +20,7 @@ Status checkModuleOptions(const ModelOptions &options) {
       {"--dtype", !options.dtype.empty()},
       {"--set", !options.settings.empty()},
       {"--weights", !options.weights.empty()},
+      {"--attention-mask", options.attentionMask},
       {"--strict", options.strict},
   };
   for (const auto &[flag, isGiven] : given)
@@ -37,6 +38,7 @@ Result<mlir::OwningOpRef<mlir::ModuleOp>> import(const ModelOptions &options,
       parseEntry(options.entry.empty() ? options.defaultEntry : options.entry));
   import.entry.batch = options.batch;
   import.entry.maxSeq = options.maxSeq;
+  import.entry.attentionMask = options.attentionMask;
   if (!options.dtype.empty()) {
     import.entry.dtype = *parseDType(options.dtype);
     import.hasDType = true;
@@ -70,6 +72,9 @@ void addModelOptions(CLI::App *command, ModelOptions &options) {
       ->add_option("--max-seq", options.maxSeq,
                    "Longest sequence (default: the model's, at most 2048)")
       ->check(atLeast(1));
+  command->add_flag("--attention-mask", options.attentionMask,
+                    "Let logits and next take an attention_mask (encoders "
+                    "always do)");
   command
       ->add_option("--dtype", options.dtype,
                    "Stored type of weights at run time")

@@ -14,6 +14,7 @@ protected:
   static Plan sketch() {
     PlanSketch sketch("tp=1");
     sketch.builder.fact("vocab_size", "6");
+    sketch.builder.fact("token_types", "2");
     sketch.entry("logits");
     TensorType tokens = sketch.type({2, 6}, "[{}, {}]", DType::I32);
     TensorType rows = sketch.type({2}, "[{}]", DType::I32);
@@ -94,6 +95,10 @@ TEST_F(InputsTest, RefusesWhatDoesNotFit) {
   EXPECT_EQ(refusal({{"input_ids", ids({1, 2}, {1, 6})}}),
             "input 'input_ids': element 1 is 6, outside the vocabulary of 6");
   EXPECT_EQ(refusal({{"input_ids", ids({1, 2}, {1, 2})},
+                     {"token_type_ids", ids({1, 2}, {2, 0})}}),
+            "input 'token_type_ids': element 0 is 2, outside the token types "
+            "of 2");
+  EXPECT_EQ(refusal({{"input_ids", ids({1, 2}, {1, 2})},
                      {"labels", ids({1, 3}, {1, 2, 3})}}),
             "input 'labels' has the shape [1, 3], other token inputs have "
             "[1, 2]");
@@ -101,6 +106,19 @@ TEST_F(InputsTest, RefusesWhatDoesNotFit) {
             "entry 'logits' has no input 'inptu_ids'; its inputs are "
             "input_ids, attention_mask, token_type_ids, labels, positions, "
             "lengths");
+}
+
+TEST(Inputs, AMissingMaskSaysHowToGetIt) {
+  PlanSketch sketch("tp=1");
+  sketch.entry("logits");
+  TensorType tokens = sketch.type({1, 2}, "[{}, {}]", DType::I32);
+  sketch.input("input_ids", tokens);
+  sketch.output("logits", tokens, {sketch.value(0, tokens)});
+  Plan plan = sketch.finish();
+  HostTensor mask(DType::I64, {1, 2});
+  EXPECT_EQ(bindInputs(plan, 0, {{"attention_mask", mask}}).status().message(),
+            "entry 'logits' has no input 'attention_mask'; its inputs are "
+            "input_ids; compile with --attention-mask");
 }
 
 } // namespace

@@ -1,35 +1,37 @@
-//===- DecoderBuilder.h - Embedding, layers and head ------------*- C++ -*-===//
+//===- TransformerBuilder.h - Embedding, layers and head --------*- C++ -*-===//
 //
-// Writes the parts of a decoder into a function, each independent of what the
-// entry does with it. Letters of products: b batch, s sequence, d hidden,
-// k KV heads, g query heads of a KV head, h lanes of a head, f feed-forward,
-// v vocabulary.
+// Writes the parts of a transformer into a function, each independent of what
+// the entry does with it. Letters of products: b batch, s sequence, d hidden,
+// e the table's width, k KV heads, g query heads of a KV head, h lanes of a
+// head, f feed-forward, v vocabulary.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TANDEM_FRONTEND_DECODERBUILDER_H
-#define TANDEM_FRONTEND_DECODERBUILDER_H
+#ifndef TANDEM_FRONTEND_TRANSFORMERBUILDER_H
+#define TANDEM_FRONTEND_TRANSFORMERBUILDER_H
 
-#include "frontend/FunctionBuilder.h"
-#include "frontend/ModelTensors.h"
+#include "frontend/ParameterBuilder.h"
 
 namespace tandem {
 
 /// What all parts of one entry share.
-struct DecoderInputs {
+struct TransformerInputs {
   mlir::Value ids;       ///< i32 [B, S]
   mlir::Value positions; ///< i32 [B]: of each row's first token.
   bool fromZero = false; ///< `positions` is the constant 0.
   /// With a cache: i32 [B], how many of the S tokens are meant.
   mlir::Value lengths;
   int64_t cacheLength = 0; ///< 0: attention over the sequence itself.
+  mlir::Value mask;        ///< i32 [B, S], 0 hides a token; null: none is.
+  mlir::Value tokenTypes;  ///< i32 [B, S], where the family has segments.
 };
 
-class DecoderBuilder {
+class TransformerBuilder {
 public:
-  DecoderBuilder(FunctionBuilder &f, const Architecture &family,
-                 const ModelConfig &config, const ModelTensors &tensors,
-                 const ModelFiles &files, DType dtype, DecoderInputs inputs);
+  TransformerBuilder(FunctionBuilder &f, const Architecture &family,
+                     const ModelConfig &config, const ModelTensors &tensors,
+                     const ModelFiles &files, DType dtype,
+                     TransformerInputs inputs);
 
   /// [B, S, d] of the ids.
   mlir::Value embed();
@@ -44,12 +46,11 @@ public:
   mlir::Value lastToken(mlir::Value x, mlir::Value lengths);
 
 private:
-  void splitHeads(Role role, int64_t dim, const Place &place,
-                  llvm::SmallVectorImpl<ViewStepAttr> &steps);
-  ViewAttr view(Role role, const Place &place, bool bias);
-  mlir::Value weight(Role role, int64_t layer);
-  mlir::Value bias(Role role, int64_t layer, mlir::Value like);
   mlir::Value norm(Role role, int64_t layer, mlir::Value x);
+  /// The norm over all heads' lanes of x [B, S, kv, (group,) D].
+  mlir::Value normOfAll(Role role, int64_t layer, mlir::Value x);
+  mlir::Value headNorm(Role role, int64_t layer, mlir::Value x);
+  mlir::Value scaled(mlir::Value x, double factor);
   /// A projection's product and, where it has one, its bias.
   llvm::SmallVector<mlir::Value> terms(Role role, int64_t layer,
                                        llvm::StringRef equation, mlir::Value x);
@@ -64,6 +65,11 @@ private:
   mlir::Value attention(int64_t layer, mlir::Value x);
   mlir::Value activate(mlir::Value x);
   mlir::Value positionIds();
+  mlir::Value slopes();
+  /// What a block reads of the residual stream, and what becomes of the sum
+  /// behind it, each where the family has a norm there.
+  mlir::Value read(Role role, int64_t layer, mlir::Value x);
+  mlir::Value settled(Role role, int64_t layer, mlir::Value x);
   llvm::SmallVector<mlir::Value> attentionTerms(int64_t layer, mlir::Value x);
   llvm::SmallVector<mlir::Value> mlpTerms(int64_t layer, mlir::Value x);
   mlir::Value residual(Role role, int64_t layer,
@@ -77,14 +83,10 @@ private:
   const Architecture &family_;
   const ModelConfig &config_;
   const ModelTensors &tensors_;
-  const ModelFiles &files_;
-  DType dtype_;
-  mlir::Type element_;
-  DecoderInputs inputs_;
+  ParameterBuilder parameters_;
+  TransformerInputs inputs_;
 };
-
-mlir::Type elementType(mlir::MLIRContext *context, DType dtype);
 
 } // namespace tandem
 
-#endif // TANDEM_FRONTEND_DECODERBUILDER_H
+#endif // TANDEM_FRONTEND_TRANSFORMERBUILDER_H
