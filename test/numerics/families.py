@@ -284,10 +284,10 @@ class LlamaNames(Model):
     def normed(self, at, q, k):
         return q, k
 
-    def gated(self, at, x):
+    def gated(self, at, x, activation=silu):
         gate = self.linear(at + "mlp.gate_proj", x)
         up = self.linear(at + "mlp.up_proj", x)
-        hidden = [[silu(g) * u for g, u in zip(a, b)]
+        hidden = [[activation(g) * u for g, u in zip(a, b)]
                   for a, b in zip(gate, up)]
         return self.linear(at + "mlp.down_proj", hidden)
 
@@ -304,6 +304,7 @@ class LlamaNames(Model):
 class Granite(LlamaNames):
     CONFIG = {**BASE, "model_type": "granite",
               "architectures": ["GraniteForCausalLM"], "rms_norm_eps": 1e-5,
+              "head_dim": None,
               "embedding_multiplier": 3.0, "residual_multiplier": 0.4,
               "attention_multiplier": 0.3, "logits_scaling": 2.5}
 
@@ -466,6 +467,85 @@ class LlamaYarn(LlamaNames):
             y = self.norm(at + "post_attention_layernorm", x)
             x = add(x, self.gated(at, y))
         return self.head(x)
+
+
+class LlamaOdd(LlamaNames):
+    """Settings that few models have: all biases, heads of another size, the
+    older form of a linear scaling, a tied head."""
+
+    CONFIG = {**BASE, "model_type": "llama", "head_dim": 10,
+              "architectures": ["LlamaForCausalLM"], "rms_norm_eps": 1e-5,
+              "attention_bias": True, "mlp_bias": True, "hidden_act": "gelu",
+              "rope_theta": 500.0, "tie_word_embeddings": True,
+              "rope_scaling": {"type": "linear", "factor": 2}}
+    qkvBias = outBias = mlpBias = True
+
+    def turn(self, head, position):
+        return rotateHalves(head, position / 2, len(head), 500.0)
+
+    def logits(self, ids):
+        x = self.embed(ids)
+        for at in self.places():
+            y = self.norm(at + "input_layernorm", x)
+            x = add(x, self.attention(at, y))
+            y = self.norm(at + "post_attention_layernorm", x)
+            x = add(x, self.gated(at, y, gelu))
+        return self.head(x)
+
+
+class GptNeoX(Model):
+    """Blocks one after another, no biases of attention, the older keys."""
+
+    CONFIG = {"model_type": "gpt_neox",
+              "architectures": ["GPTNeoXForCausalLM"], "vocab_size": 53,
+              "hidden_size": 24, "intermediate_size": 37,
+              "num_hidden_layers": 3, "num_attention_heads": 3,
+              "max_position_embeddings": 64, "hidden_act": "gelu",
+              "layer_norm_eps": 1e-5, "rotary_pct": 0.5,
+              "rotary_emb_base": 500, "use_parallel_residual": False,
+              "attention_bias": False, "tie_word_embeddings": True,
+              "torch_dtype": "float32"}
+    layerNorms = True
+
+    def tensors(self):
+        c = self.config
+        d, ffn = c["hidden_size"], c["intermediate_size"]
+        shapes = {"gpt_neox.embed_in.weight": [c["vocab_size"], d]}
+        for i in range(c["num_hidden_layers"]):
+            at = "gpt_neox.layers.%d." % i
+            for name in ("input_layernorm", "post_attention_layernorm"):
+                shapes.update(normShapes(at + name, d, True))
+            for name, out, size, bias in (
+                ("attention.query_key_value", 3 * d, d, False),
+                ("attention.dense", d, d, False),
+                ("mlp.dense_h_to_4h", ffn, d, True),
+                ("mlp.dense_4h_to_h", d, ffn, True),
+            ):
+                shapes.update(linearShapes(at + name, out, size, bias))
+        shapes.update(normShapes("gpt_neox.final_layer_norm", d, True))
+        return shapes
+
+    def logits(self, ids):
+        c = self.config
+        size = c["hidden_size"] // c["num_attention_heads"]
+        table = self.matrix("gpt_neox.embed_in.weight")
+        x = [table[i] for i in ids]
+        for i in range(c["num_hidden_layers"]):
+            at = "gpt_neox.layers.%d." % i
+            y = self.norm(at + "input_layernorm", x)
+            fused = [split(row, size) for row in
+                     self.linear(at + "attention.query_key_value", y)]
+            q, k, v = ([row[part::3] for row in fused] for part in range(3))
+            q, k = ([[rotateHalves(h, p, size // 2, 500.0) for h in r]
+                     for p, r in enumerate(rows)] for rows in (q, k))
+            x = add(x, self.linear(at + "attention.dense",
+                                   attend(q, k, v, size ** -0.5)))
+            y = self.norm(at + "post_attention_layernorm", x)
+            y = [[gelu(u) for u in r]
+                 for r in self.linear(at + "mlp.dense_h_to_4h", y)]
+            x = add(x, self.linear(at + "mlp.dense_4h_to_h", y))
+        x = self.norm("gpt_neox.final_layer_norm", x)
+        return [[dot(row, w) for w in table] for row in x]
 
 
 class GptJ(Model):
@@ -659,6 +739,8 @@ FAMILIES = {
     "starcoder2": Starcoder2,
     "phi": Phi,
     "llama-yarn": LlamaYarn,
+    "llama-odd": LlamaOdd,
+    "gpt-neox": GptNeoX,
     "gptj": GptJ,
     "bloom": Bloom,
     "bloom-normed": BloomNormed,

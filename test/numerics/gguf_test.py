@@ -2,8 +2,10 @@
 known: names, metadata and the order of rows as public converters have them."""
 
 import json
+import random
 import struct
 
+import blocks
 import programs
 import tensors
 
@@ -49,8 +51,19 @@ def text(value):
     return struct.pack("<Q", len(value)) + value.encode()
 
 
+class Blocks:
+    """A tensor of blocks and its values."""
+
+    def __init__(self, kind, shape, draw):
+        self.kind, self.shape = kind, shape
+        self.data, self.values = blocks.randomTensor(kind, *shape, draw)
+
+    def plain(self):
+        return tensors.Tensor("F32", self.shape, self.values)
+
+
 def writeGguf(path, metadata, stored):
-    """`metadata` {key: (kind, value)}; `stored` {name: Tensor} of F32."""
+    """`metadata` {key: (kind, value)}; `stored` {name: Tensor or Blocks}."""
     head = b"GGUF" + struct.pack("<IQQ", 3, len(stored), len(metadata))
     for key, (kind, value) in metadata.items():
         head += text(key) + pack(kind, value)
@@ -59,8 +72,12 @@ def writeGguf(path, metadata, stored):
         head += text(name) + struct.pack("<I", len(tensor.shape))
         for size in reversed(tensor.shape):  # Innermost first.
             head += struct.pack("<Q", size)
-        head += struct.pack("<IQ", F32, len(data))
-        data += struct.pack("<%df" % len(tensor.values), *tensor.values)
+        if isinstance(tensor, Blocks):
+            head += struct.pack("<IQ", blocks.TYPES[tensor.kind][0], len(data))
+            data += tensor.data
+        else:
+            head += struct.pack("<IQ", F32, len(data))
+            data += struct.pack("<%df" % len(tensor.values), *tensor.values)
         data += b"\0" * (-len(data) % ALIGNMENT)
     with open(path, "wb") as file:
         file.write(head + b"\0" * (-len(head) % ALIGNMENT) + data)
@@ -184,6 +201,48 @@ class GgufTest(programs.ProgramTest):
 
     def test_gemma2(self):
         self.check("gemma2", "gemma2")
+
+
+    def test_blocksOfEveryType(self):
+        """Logits are those of the same values in float32."""
+        draw, size, vocabulary = random.Random(3), 256, 32
+        own = {"embedding_length": size, "block_count": 1,
+               "feed_forward_length": size, "context_length": 32,
+               "attention.head_count": 4, "attention.head_count_kv": 4}
+        metadata = {"general.architecture": ("string", "llama"),
+                    "llama.attention.layer_norm_rms_epsilon": ("f32", 1e-5)}
+        for key, value in own.items():
+            metadata["llama." + key] = ("u32", value)
+        one = tensors.Tensor("F32", [size], [1.0] * size)
+        stored = {name + ".weight": one for name in
+                  ("output_norm", "blk.0.attn_norm", "blk.0.ffn_norm")}
+        for name, kind, rows in (
+            ("token_embd", "Q6_K", vocabulary),
+            ("output", "Q4_1", vocabulary),
+            ("blk.0.attn_q", "Q4_K", size),
+            ("blk.0.attn_k", "Q5_K", size),
+            ("blk.0.attn_v", "Q5_0", size),
+            ("blk.0.attn_output", "Q5_1", size),
+            ("blk.0.ffn_gate", "Q8_0", size),
+            ("blk.0.ffn_up", "Q4_0", size),
+            ("blk.0.ffn_down", "Q6_K", size),
+        ):
+            stored[name + ".weight"] = Blocks(kind, [rows, size], draw)
+        plain = {name: tensor.plain() if isinstance(tensor, Blocks) else tensor
+                 for name, tensor in stored.items()}
+        tensors.write(self.path("in"), {
+            "input_ids": tensors.Tensor("I64", [1, 5], [3, 1, 4, 1, 5])})
+        logits = []
+        for tensorsOf in (stored, plain):
+            writeGguf(self.path("m.gguf"), metadata, tensorsOf)
+            self.compile(self.path("m.gguf"), self.path("plan"), "--entry",
+                         "logits", "--max-seq", "5", "--strict", "--mesh",
+                         "tp=2")
+            self.tandem("-q", "run", self.path("plan"), "--inputs",
+                        self.path("in"), "--outputs", self.path("out"))
+            logits.append(tensors.read(self.path("out"))["logits"].values)
+        self.assertGreater(max(logits[0]) - min(logits[0]), 0.1)
+        self.assertLessEqual(tensors.distance(*logits), 1e-5)
 
 
 if __name__ == "__main__":
