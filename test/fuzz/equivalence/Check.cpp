@@ -29,11 +29,18 @@ constexpr double kTolerance = 1e-10;
 /// The last step whose modules the evaluator understands.
 constexpr const char *kLastEvaluated = "verify-staged";
 
-uint64_t inputSeed(StringRef text) {
+/// What follows `// KEYWORD: ` in a comment, `otherwise` without one.
+StringRef commentOf(StringRef text, StringRef keyword, StringRef otherwise) {
+  std::string start = "// " + keyword.str() + ": ";
+  size_t at = text.find(start);
+  return at == StringRef::npos
+             ? otherwise
+             : text.substr(at + start.size()).take_while(llvm::isAlnum);
+}
+
+uint64_t seedOf(StringRef text) {
   uint64_t seed = 1;
-  size_t at = text.find("// inputs: seed ");
-  if (at != StringRef::npos)
-    text.substr(at + 16).take_while(llvm::isDigit).getAsInteger(10, seed);
+  commentOf(text, "seed", "1").getAsInteger(10, seed);
   return seed;
 }
 
@@ -153,7 +160,7 @@ public:
                     errors += diagnostic.str() + "\n";
                   return success();
                 }),
-        seed(inputSeed(text)) {
+        seed(seedOf(text)), device(commentOf(text, "device", "cpu").str()) {
     context.disableMultithreading();
     context.loadDialect<TandemDialect, func::FuncDialect>();
     before = parseSourceString<ModuleOp>(text, &context);
@@ -238,15 +245,37 @@ private:
       return {"plan", proof.message()};
     SessionOptions options;
     options.deadlineSeconds = 30;
+    options.device = device;
+    options.seed = seed;
     auto session = createLocalSession(
         std::make_shared<const Plan>(std::move(*plan)), options);
     if (!session.ok())
       return {"run", session.status().message()};
-    Result<HostTensors> results = (*session)->run(
-        function.getName().str(), hostInputs((*session)->plan(), inputs));
+    Verdict verdict = step(**session);
+    // Again, in memory that is not new, with the states as they are now.
+    if (verdict.passed() && takeStates())
+      verdict = step(**session);
+    return verdict;
+  }
+
+  Verdict step(Session &session) {
+    Result<HostTensors> results = session.run(
+        function.getName().str(), hostInputs(session.plan(), inputs));
     if (!results.ok())
       return {"run", results.status().message()};
     return compareResults(*results);
+  }
+
+  /// Makes the states that are expected inputs, and expects what follows.
+  bool takeStates() {
+    for (auto &[name, tensor] : expected)
+      if (StringRef(name).starts_with("state:"))
+        inputs[name] = tensor;
+    FailureOr<NamedTensors> results =
+        evaluateEntry(*before, function.getName(), inputs);
+    if (succeeded(results))
+      expected = std::move(*results);
+    return succeeded(results);
   }
 
   Verdict compareResults(const HostTensors &results) {
@@ -272,6 +301,7 @@ private:
   std::string errors;
   ScopedDiagnosticHandler handler;
   uint64_t seed;
+  std::string device;
   OwningOpRef<ModuleOp> before, after;
   func::FuncOp function;
   NamedTensors inputs, expected;

@@ -26,7 +26,8 @@ struct Verdict {
 };
 
 /// Checks the module in `text`. Its inputs are drawn from the number in its
-/// comment `// inputs: seed N`, 1 where there is none. An argument that is
+/// comment `// seed: N` (1), it runs on the device in `// device: NAME` (cpu),
+/// two steps, so that memory is used again. An argument that is
 /// unreduced cannot be given to a plan: such a module is not run, only
 /// evaluated in lockstep.
 Verdict checkCase(const std::string &text);

@@ -56,7 +56,7 @@ TEST(Isolation, WhatDoesNotEndIsKilled) {
 
 TEST(Reduce, KeepsWhatTheFailureNeeds) {
   // A failure that needs a running sum with a split operand, and nothing else.
-  std::string text = R"(// inputs: seed 5
+  std::string text = R"(// seed: 5
 tandem.mesh @mesh = <["x"=4, "y"=2]>
 func.func @f(%a: tensor<4x6xf64> {tandem.input = "a", tandem.sharding = #tandem.sharding<@mesh, [{"x", ?}, {"y"}p1]>}, %b: tensor<6x4xf64> {tandem.input = "b"}) -> (tensor<4x4xf64> {tandem.output = "p"}, tensor<4x6xf64> {tandem.output = "q"}) {
   %0 = tandem.einsum "ab,bc->ac" %a, %b {tandem.layer = 0 : i64} : (tensor<4x6xf64>, tensor<6x4xf64>) -> tensor<4x4xf64>
@@ -70,7 +70,7 @@ func.func @f(%a: tensor<4x6xf64> {tandem.input = "a", tandem.sharding = #tandem.
     return candidate.find("cumulative_sum") != std::string::npos &&
            candidate.find("{\"x\"") != std::string::npos;
   });
-  EXPECT_EQ(small, R"(// inputs: seed 5
+  EXPECT_EQ(small, R"(// seed: 5
 module {
   tandem.mesh @mesh = <["x"=2]>
   func.func @f(%arg0: tensor<1x1xf64> {tandem.input = "a", tandem.sharding = #tandem.sharding<@mesh, [{"x"}, {}]>}) -> (tensor<1x1xf64> {tandem.output = "q"}) {

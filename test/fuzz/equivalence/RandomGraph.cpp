@@ -308,7 +308,8 @@ std::string randomCase(uint64_t seed) {
   size_t wanted = random.between(2, random.chance(20) ? 24 : 10);
   while (graph.operations() < wanted)
     makeRandomOperation(graph);
-  return "// inputs: seed " + std::to_string(seed) + "\n" + graph.text();
+  std::string device = random.chance(20) ? "// device: chaos\n" : "";
+  return "// seed: " + std::to_string(seed) + "\n" + device + graph.text();
 }
 
 } // namespace tandem::test

@@ -399,9 +399,9 @@ public:
         left(most), text(text) {
     context.disableMultithreading();
     context.loadDialect<TandemDialect, func::FuncDialect>();
-    size_t end = text.find('\n');
-    if (text.compare(0, 2, "//") == 0 && end != std::string::npos)
-      header = text.substr(0, end + 1);
+    while (text.compare(header.size(), 2, "//") == 0 &&
+           text.find('\n', header.size()) != std::string::npos)
+      header = text.substr(0, text.find('\n', header.size()) + 1);
     module = parseSourceString<ModuleOp>(text, &context);
   }
 

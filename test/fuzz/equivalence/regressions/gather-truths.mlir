@@ -1,5 +1,5 @@
 // Truth values gathered from a split dimension: they have no sum.
-// inputs: seed 343
+// seed: 343
 module {
   tandem.mesh @mesh = <["x"=2]>
   func.func @f(%arg0: tensor<1x1xi1> {tandem.input = "a0", tandem.sharding = #tandem.sharding<@mesh, [{}, {"x"}]>}, %arg1: tensor<1x1xi32> {tandem.input = "a1"}) -> (tensor<1x1xi1> {tandem.output = "y0"}) {

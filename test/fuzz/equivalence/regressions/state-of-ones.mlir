@@ -1,5 +1,5 @@
 // A state whose dimension of 1 is split by a part of an axis.
-// inputs: seed 306
+// seed: 306
 module {
   tandem.mesh @mesh = <["x"=8]>
   func.func @f(%arg0: tensor<1x1xi64> {tandem.aliases = 0 : i64, tandem.sharding = #tandem.sharding<@mesh, [{}, {"x":(1)2}]>, tandem.state = "a3"}, %arg1: tensor<1x1xi64> {tandem.input = "a4"}, %arg2: tensor<1xi32> {tandem.input = "a5"}, %arg3: tensor<1xi32> {tandem.input = "a6"}) -> tensor<1x1xi64> {

@@ -1,5 +1,5 @@
 // One layout spelled as an axis and as its parts.
-// inputs: seed 596
+// seed: 596
 module {
   tandem.mesh @mesh = <["y"=6]>
   func.func @f(%arg0: tensor<1x6xi32> {tandem.input = "a0"}, %arg1: tensor<1x6xi32> {tandem.input = "a1", tandem.sharding = #tandem.sharding<@mesh, [{}, {"y":(1)2, ?}]>}, %arg2: tensor<6xi32> {tandem.input = "a8"}, %arg3: tensor<i32> {tandem.input = "r4"}) -> (tensor<1x6xi32> {tandem.output = "y1", tandem.sharding = #tandem.sharding<@mesh, [{}, {"y"}]>}, tensor<1x6xi32> {tandem.output = "y5"}) {
