@@ -243,10 +243,11 @@ TEST_F(PhaseFaults, CtrlCOfMpirunEndsAll) {
 // Memory
 //===----------------------------------------------------------------------===//
 
-TEST_F(PhaseFaults, ARankWhoseArenaCannotBeAllocated) {
+/// One rank gets no memory for its arena, by what it does `before`.
+void refuseArena(TrialOptions options, const std::string &before,
+                 Draws &draws) {
   int victim = draws.upTo(4);
-  TrialOptions options = generation("");
-  options.before[victim] = "export TANDEM_FAIL_ALLOCATION=1";
+  options.before[victim] = before;
   FaultTrial trial(options);
   ASSERT_TRUE(trial.waitForEnd(60)) << trial.output();
   SCOPED_OUTPUT(trial);
@@ -258,6 +259,18 @@ TEST_F(PhaseFaults, ARankWhoseArenaCannotBeAllocated) {
   for (const std::string &line : lines)
     EXPECT_NE(line.find("(rank " + std::to_string(victim)), std::string::npos)
         << line;
+}
+
+TEST_F(PhaseFaults, ARankWhoseArenaCannotBeAllocated) {
+  refuseArena(generation(""), "export TANDEM_FAIL_ALLOCATION=1", draws);
+}
+
+TEST_F(PhaseFaults, ARankWhoseArenaExceedsItsAddressSpace) {
+  // A gigabyte of cache, of which nothing is touched before the fault.
+  TrialOptions options = generation("");
+  options.command[2] =
+      SmallPlan::get().compile("long.plan", "--max-seq 16000000");
+  refuseArena(options, "ulimit -v 1000000", draws);
 }
 
 /// At whatever place memory runs out, MPI's own code included.
