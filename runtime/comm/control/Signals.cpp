@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <ctime>
 #include <poll.h>
 #include <sys/socket.h>
@@ -33,13 +34,20 @@ bool leftBehind(SignalBoard &board) {
   return false;
 }
 
-[[noreturn]] void leaveStart() {
-  static const char line[] =
-      "tandem: error: the launcher ended this rank (SIGTERM) before all ranks "
-      "had found each other: another one has failed, or the run was "
-      "cancelled\n";
-  [[maybe_unused]] ssize_t written = ::write(2, line, sizeof line - 1);
+[[noreturn]] void leaveStart(const char *who) {
+  for (const char *text :
+       {"tandem: error: ", who,
+        " before all ranks had found each other: another one has failed, or "
+        "the run was cancelled\n"}) {
+    [[maybe_unused]] ssize_t written = ::write(2, text, strlen(text));
+  }
   _exit(3);
+}
+
+/// MPI, which loses its launcher or cannot start, calls exit.
+void onExit() {
+  if (starting.load())
+    leaveStart("MPI ended this rank");
 }
 
 void onSignal(int signal) {
@@ -55,7 +63,7 @@ void onSignal(int signal) {
     }
   }
   if (signal == SIGTERM && !current.load() && starting.load())
-    leaveStart();
+    leaveStart("the launcher ended this rank (SIGTERM)");
   errno = saved;
 }
 
@@ -117,6 +125,7 @@ int64_t monotonicNanoseconds() {
 }
 
 void setStarting(bool starts) {
+  [[maybe_unused]] static const int registered = std::atexit(onExit);
   starting.store(starts);
   if (!current.load())
     handle(SIGTERM, starts ? onSignal : SIG_DFL);

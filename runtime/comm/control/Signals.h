@@ -35,8 +35,8 @@ struct SignalBoard {
 
 int64_t monotonicNanoseconds();
 
-/// While `starts`, until there is a board, SIGTERM means that the launcher has
-/// lost another rank: one line, and the process leaves with 3.
+/// While `starts`, until there is a board, SIGTERM, or an exit that MPI calls,
+/// means that another rank was lost: one line, and the process leaves with 3.
 void setStarting(bool starts);
 
 /// Makes `board` the process's, handles SIGTERM and SIGCONT, and ignores
