@@ -39,9 +39,12 @@ namespace {
 
 void expectLine(const std::string &output, int rank,
                 const std::set<int> &victims, bool places) {
+  // Others say of a rank that they lost where it was last seen.
   const std::string own = "; rank " + std::to_string(rank) + " was ";
-  std::vector<std::string> lines = linesWith(output, own);
-  ASSERT_EQ(lines.size(), 1u) << "lines with '" << own << "'";
+  std::vector<std::string> lines = linesWith(output, own + "at ");
+  for (std::string &line : linesWith(output, own + "before "))
+    lines.push_back(std::move(line));
+  ASSERT_EQ(lines.size(), 1u) << "lines with '" << own << "at '";
   const std::string &line = lines[0];
   EXPECT_EQ(line.rfind("tandem: error: ", 0), 0u) << line;
   EXPECT_TRUE(namesPlace(line) || !places) << line;
