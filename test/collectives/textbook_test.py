@@ -16,9 +16,8 @@ import sys
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(FOLDER, "..", "numerics"))
 import programs  # noqa: E402
+from strategies import STRATEGIES, annotations  # noqa: E402
 
-STRATEGIES = ["dp8", "tp8", "tp4xdp2", "tp8sp", "tp2d", "fsdp8", "fsdp4xtp2",
-              "cp8", "dp2xfsdp2xtp4"]
 PAGE = os.path.join(FOLDER, "..", "..", "docs", "strategies.md")
 # More than one table of several names would be `ar:9 ag:1`.
 SHORT_NAMES = {"ar": "all_reduce", "ag": "all_gather",
@@ -33,13 +32,6 @@ def row_of(model, strategy):
                     model, "infer", strategy):
                 return row
     raise KeyError(strategy)
-
-
-def annotations(model, strategy):
-    """(mesh, path) of the strategy's file, whose first line names the mesh."""
-    path = os.path.join(FOLDER, "%s-%s.annotate" % (model, strategy))
-    with open(path) as file:
-        return re.match(r"# (\S+):", file.readline()).group(1), path
 
 
 def compiled(test, model, mesh, *arguments):

@@ -1,7 +1,14 @@
 """Tiny models on many meshes against logits computed in float64."""
 
+import os
+import sys
+
 import programs
 import tensors
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                                "..", "collectives"))
+import strategies  # noqa: E402
 
 TOLERANCE = 1e-4
 
@@ -25,7 +32,7 @@ INPUTS = ["input_ids", "attention_mask", "token_type_ids"]
 
 
 class ModelsTest(programs.ProgramTest):
-    def logits(self, model, mesh, expected):
+    def logits(self, model, mesh, expected, *arguments):
         """The plan's logits of the expected file's ids."""
         tensors.write(self.path("in"), {name: expected[name]
                                         for name in INPUTS if name in expected})
@@ -33,7 +40,7 @@ class ModelsTest(programs.ProgramTest):
         # Longer than the ids, so that padding is cut off again.
         self.compile(model, self.path("plan"), "--entry", "logits", "--batch",
                      str(batch), "--max-seq", str(length + 3),
-                     *(["--mesh", mesh] if mesh else []))
+                     *(["--mesh", mesh] if mesh else []), *arguments)
         self.tandem("-q", "run", self.path("plan"), "--inputs",
                     self.path("in"), "--outputs", self.path("out"),
                     "--threads", "1")
@@ -63,6 +70,21 @@ class ModelsTest(programs.ProgramTest):
         for name, short in SHORT.items():
             for mesh in programs.allMeshes() if programs.everything() else short:
                 self.check(name, mesh)
+
+    def test_strategies(self):
+        """The classic layouts, of sizes that divide by nothing."""
+        for name in ("gpt2", "llama"):
+            model = programs.asset("models", name)
+            expected = tensors.read(model + "/expected.safetensors")
+            for strategy in strategies.STRATEGIES:
+                with self.subTest(model=name, strategy=strategy):
+                    mesh, path = strategies.annotations(name, strategy)
+                    logits = self.logits(model, mesh, expected, "--annotate",
+                                         path)
+                    self.assertLessEqual(
+                        tensors.distance(logits.values,
+                                         expected["logits"].values),
+                        TOLERANCE)
 
     def test_sameInputSameBytes(self):
         model = programs.asset("models", "llama-tied-odd")
