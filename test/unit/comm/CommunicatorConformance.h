@@ -192,6 +192,15 @@ protected:
         << bytes << " bytes from " << root << " over " << group.size();
   }
 
+  /// All that moves bytes without looking at them.
+  static void checkMoves(Communicator &communicator, Group &group,
+                         int64_t bytes) {
+    checkAllGather(communicator, group, bytes / group.size());
+    checkAllToAll(communicator, group, bytes / group.size());
+    checkPermute(communicator, group, 1, /*open=*/true, bytes);
+    checkBroadcast(communicator, group, group.size() - 1, bytes);
+  }
+
   /// A floating-point value whose sums depend on their order.
   static float roughValue(int64_t rank, int64_t index) {
     std::minstd_rand random(static_cast<unsigned>(rank * 7919 + index + 1));
@@ -347,6 +356,49 @@ TEST_P(CommunicatorConformance, CallsOf1MiBAndASumOf16MiB) {
     checkBroadcast(communicator, group, group.size() - 1, mebibyte);
     checkAllReduce(communicator, group, DType::F32, 4 * mebibyte,
                    ReductionKind::Sum, /*inPlace=*/false);
+  });
+}
+
+/// Takes a while: see tandem_long_tests.
+TEST_P(CommunicatorConformance, LongEveryCallTypeAndSizeTo16MiB) {
+  constexpr int64_t mebibyte = 1 << 20;
+  std::vector<DType> types = signedTypes();
+  types.insert(types.end(), unsignedTypes().begin(), unsignedTypes().end());
+  onGroups([&](Communicator &communicator, Group &group) {
+    for (DType dtype : types)
+      for (int64_t bytes :
+           {int64_t(0), int64_t(1), int64_t(4099), mebibyte + 8}) {
+        bool small = bytes <= 4099;
+        if (!small && group.size() == 1)
+          continue;
+        int64_t count = (bytes + blockBytes(dtype) - 1) / blockBytes(dtype);
+        checkAllReduce(communicator, group, dtype, count, ReductionKind::Sum,
+                       /*inPlace=*/true);
+        checkReduceScatter(communicator, group, dtype, count / group.size(),
+                           ReductionKind::Sum);
+        for (ReductionKind kind : {ReductionKind::Max, ReductionKind::Min})
+          if (small) {
+            checkAllReduce(communicator, group, dtype, count, kind,
+                           /*inPlace=*/false);
+            checkReduceScatter(communicator, group, dtype, count, kind);
+          }
+      }
+    checkMoves(communicator, group, 1);
+    checkMoves(communicator, group, mebibyte + 8);
+  });
+  world->run([&](Communicator &communicator) {
+    Result<Group *> all = communicator.group(groupsOf(world->size())[0]);
+    EXPECT_TRUE(all.ok());
+    if (!all.ok())
+      return;
+    for (DType dtype : {DType::F32, DType::BF16}) {
+      int64_t count = 16 * mebibyte / blockBytes(dtype);
+      checkAllReduce(communicator, **all, dtype, count, ReductionKind::Sum,
+                     /*inPlace=*/true);
+      checkReduceScatter(communicator, **all, dtype, count / world->size(),
+                         ReductionKind::Sum);
+    }
+    checkMoves(communicator, **all, 16 * mebibyte);
   });
 }
 

@@ -246,6 +246,71 @@ TEST_P(CommunicatorFaults, AnAbortReachesEveryWait) {
             {"id 9 is outside the vocabulary", "rank 0", "embedding #0"});
 }
 
+/// Each collective, by the first letters of its name.
+inline Status anyCall(Communicator &communicator, Group &group, int kind,
+                      int channel, int64_t bytes, std::vector<char> &in,
+                      std::vector<char> &out, std::vector<char> &workspace) {
+  int64_t n = group.size(), self = group.position();
+  switch (kind) {
+  case 0:
+    return communicator.allReduce(group, channel, in.data(), out.data(),
+                                  bytes / 4, DType::F32, ReductionKind::Sum,
+                                  workspace.data());
+  case 1:
+    return communicator.reduceScatter(group, channel, in.data(), out.data(),
+                                      bytes / 4, DType::F32, ReductionKind::Sum,
+                                      workspace.data());
+  case 2:
+    return communicator.allGather(group, channel, in.data(), out.data(), bytes);
+  case 3:
+    return communicator.allToAll(group, channel, in.data(), out.data(), bytes);
+  case 4:
+    return communicator.permute(group, channel, in.data(), (self + 1) % n,
+                                out.data(), (self + n - 1) % n, bytes);
+  default:
+    return communicator.broadcast(group, channel, out.data(), bytes, 0);
+  }
+}
+
+TEST_P(CommunicatorFaults, AnAbortEndsEveryCollectiveOnEveryChannel) {
+  // Two threads a rank repeat a collective on overlapping groups until rank 1
+  // aborts in the middle, or while the others wait for it.
+  for (int kind = 0; kind < 6; ++kind)
+    for (int64_t bytes : {int64_t(4), int64_t(400000)})
+      expectAll(
+          run(3, long_,
+              [=](Communicator &communicator, Group &all) {
+                Result<Group *> pair = communicator.group(
+                    communicator.rank() == 2 ? std::vector<int64_t>{2}
+                                             : std::vector<int64_t>{0, 1});
+                auto repeat = [&](Group &group, int channel) {
+                  size_t size = static_cast<size_t>(3 * bytes);
+                  std::vector<char> in(size), out(size),
+                      workspace(static_cast<size_t>(
+                          Communicator::allReduceWorkspaceBytes(
+                              DType::F32, 3 * bytes / 4, 3)));
+                  Status status;
+                  while (status.ok())
+                    status = anyCall(communicator, group, kind, channel, bytes,
+                                     in, out, workspace);
+                  return status;
+                };
+                std::thread aborter;
+                if (communicator.rank() == 1)
+                  aborter = std::thread([&] {
+                    std::this_thread::sleep_for(std::chrono::milliseconds(3));
+                    communicator.abort(Status::rankFailed("stopped"));
+                  });
+                std::thread second([&] { (void)repeat(**pair, 1); });
+                Status status = repeat(all, 0);
+                second.join();
+                if (aborter.joinable())
+                  aborter.join();
+                return status;
+              }),
+          {"stopped", "rank 1"});
+}
+
 TEST_P(CommunicatorFaults, AnAbortFromAnotherThreadReachesItsOwnRank) {
   expectAll(run(2, long_,
                 [](Communicator &communicator, Group &group) {

@@ -6,14 +6,21 @@ namespace tandem {
 namespace {
 
 std::unique_ptr<Device> makeCpu() { return createCpuDevice(2); }
-std::unique_ptr<Device> makeChaos() { return createChaosDevice(2, 1); }
-std::unique_ptr<Device> makeOtherChaos() { return createChaosDevice(2, 977); }
+
+/// Chaos with seeds [first, last].
+std::vector<DeviceFactory> chaosOf(uint64_t first, uint64_t last) {
+  std::vector<DeviceFactory> factories;
+  for (uint64_t seed = first; seed <= last; ++seed)
+    factories.emplace_back([seed] { return createChaosDevice(2, seed); });
+  return factories;
+}
 
 INSTANTIATE_TEST_SUITE_P(Cpu, DeviceConformance,
                          testing::Values(DeviceFactory(makeCpu)));
 INSTANTIATE_TEST_SUITE_P(Chaos, DeviceConformance,
-                         testing::Values(DeviceFactory(makeChaos),
-                                         DeviceFactory(makeOtherChaos)));
+                         testing::ValuesIn(chaosOf(1, 2)));
+INSTANTIATE_TEST_SUITE_P(MoreChaos, DeviceConformance,
+                         testing::ValuesIn(chaosOf(3, 20)));
 
 TEST(CpuDevice, RunsStream0OnTheCallingThread) {
   std::unique_ptr<Device> device = makeCpu();
