@@ -34,7 +34,7 @@ struct Planted {
 
 constexpr Planted onProcesses[] = {{"kill", 30, 128 + SIGKILL, true},
                                    {"stop", 30, 3},
-                                   {"delay=4", 2, 3, true},
+                                   {"delay=4", 2, 3},
                                    {"hang", 2, 3},
                                    {"allocate", 30, 3, true},
                                    {"fail", 30, 3},

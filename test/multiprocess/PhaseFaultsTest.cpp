@@ -306,11 +306,19 @@ std::vector<std::string> filesIn(const std::string &folder) {
   return names;
 }
 
-/// Compiles into `folder`, where there is too little room.
+/// Compiles into `folder`, where there is too little room for the plan and for
+/// the dumps of its module.
 void compileInto(const std::string &folder, const std::string &limit) {
   TrialOptions options;
-  options.command = {TANDEM_PROGRAM, "compile", SmallPlan::get().model(), "-o",
-                     folder + "/full.plan"};
+  options.command = {TANDEM_PROGRAM,
+                     "compile",
+                     SmallPlan::get().model(),
+                     "-o",
+                     folder + "/full.plan",
+                     "--dump-after",
+                     "all",
+                     "--dump-dir",
+                     folder};
   options.before[0] = limit;
   FaultTrial trial(options);
   ASSERT_TRUE(trial.waitForEnd(60)) << trial.output();

@@ -151,6 +151,7 @@ private:
       if (stream.has_error()) {
         logWarning("cannot write '" + file + "': " + stream.error().message());
         stream.clear_error();
+        (void)llvm::sys::fs::remove(file); // No half of a dump is left.
       }
     }
     std::string after, directory;
