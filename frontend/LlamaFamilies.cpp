@@ -19,7 +19,9 @@ Architecture llama() {
   k.epsilon = {{"rms_norm_eps"}, 1e-6};
   k.tied = {{"tie_word_embeddings"}, 0};
   k.activation = {{"hidden_act"}};
-  k.ropeTheta = {{"rope_parameters/rope_theta", "rope_theta"}, 10000};
+  k.ropeTheta = {
+      {"rope_parameters/rope_theta", "rope_scaling/rope_theta", "rope_theta"},
+      10000};
   k.ropeFraction = {{"rope_parameters/partial_rotary_factor",
                      "rope_scaling/partial_rotary_factor",
                      "partial_rotary_factor"},

@@ -29,6 +29,7 @@ private:
   Status readActivation();
   Status readPositions();
   Status readRope();
+  Status expectAgreement(const Key &key) const;
   Status divideBy(const StoredTensor &tensor);
   Status readWindows();
   Result<std::vector<bool>> listedLayers(const ConfigNode &types) const;
@@ -188,8 +189,23 @@ Status Reader::readPositions() {
   return Status();
 }
 
+/// Refuses a setting that stands under two names with two values.
+Status Reader::expectAgreement(const Key &key) const {
+  std::optional<ConfigNode> first = keys_.find(key);
+  for (const std::string &name : key.names)
+    if (std::optional<ConfigNode> other = keys_.find(name);
+        other && other->value() != first->value())
+      return other->error("got " + describeJson(other->value()) + ", but " +
+                          first->where() + " is " +
+                          describeJson(first->value()) +
+                          "; expected one of them, or the same in both");
+  return Status();
+}
+
 Status Reader::readRope() {
   const ConfigKeys &keys = family_.keys;
+  TANDEM_TRY(expectAgreement(keys.ropeTheta));
+  TANDEM_TRY(expectAgreement(keys.ropeFraction));
   RopeBase base;
   TANDEM_ASSIGN(base.theta, keys_.positive(keys.ropeTheta, 10000));
   TANDEM_ASSIGN(double fraction, keys_.number(keys.ropeFraction, 1));
@@ -199,11 +215,14 @@ Status Reader::readRope() {
                            std::max<int64_t>(1, static_cast<int64_t>(lanes))));
   base.maxPosition = config_.maxPosition;
   if (base.dim % 2 != 0 || base.dim > config_.headDim)
-    return model_.config.error(
+    return keys_.error(
+        keys_.find(keys.ropeFraction) ? keys.ropeFraction
+        : keys_.find(keys.ropeDim)    ? keys.ropeDim
+                                      : keys.headDim,
         "rotary positions turn pairs of lanes: expected an even number of at "
         "most head_dim = " +
-        std::to_string(config_.headDim) + " lanes, got " +
-        std::to_string(base.dim));
+            std::to_string(config_.headDim) + " lanes, got " +
+            std::to_string(base.dim));
   bool gguf = family_.ropeKeys == RopeKeys::Gguf;
   TANDEM_ASSIGN(RopeScaling scaling,
                 gguf ? readGgufRopeScaling(model_.config, family_.name, base)

@@ -248,6 +248,18 @@ TEST(ImportErrors, TwoObjectsOfRotarySettingsMustAgree) {
                                 "expected one of them, or the same in both");
 }
 
+TEST(ImportErrors, TwoNamesOfASettingMustAgree) {
+  TinyModel model;
+  model.config["rope_parameters"] = {{"rope_theta", 10000.0}};
+  model.config["rope_theta"] = 500.0;
+  Result<ImportedModel> result = model.import();
+  expectRefusal(result, "config.json: rope_theta: got number 500.0, but ");
+  expectRefusal(result, "config.json: rope_parameters.rope_theta is number "
+                        "10000.0; expected one of them, or the same in both");
+  model.config["rope_theta"] = 10000;
+  ASSERT_OK(model.import());
+}
+
 TEST(ImportErrors, HeadsOfAnotherSizeAreReadOrRefused) {
   TANDEM_ASSET_OR_SKIP(path, "models/gpt-neox");
   mlir::MLIRContext context;
