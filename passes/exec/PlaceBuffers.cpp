@@ -1,4 +1,5 @@
 #include "ir/Buffers.h"
+#include "ir/Layers.h"
 #include "passes/exec/Passes.h"
 #include "passes/strategy/ArenaPlacement.h"
 
@@ -115,6 +116,7 @@ private:
       OpBuilder builder(launch);
       taken =
           RenameOp::create(builder, launch.getLoc(), output.getType(), input);
+      copyLayer(launch, taken.getDefiningOp());
     }
     lives[root].second = lives[output].second;
     output.getResult().replaceAllUsesWith(taken);
