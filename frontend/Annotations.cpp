@@ -1,7 +1,8 @@
 #include "frontend/Annotations.h"
 
-#include "frontend/Suggest.h"
 #include "ir/Dialect.h"
+#include "runtime/base/Suggest.h"
+#include "runtime/files/Json.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
@@ -118,6 +119,16 @@ Status checkFits(const Annotation &annotation,
   return Status();
 }
 
+/// Only what passes make is unreduced; what a model holds is whole.
+Status checkWhole(const Annotation &annotation, const Target &target) {
+  if (annotation.sharding.unreduced.empty() || !target.function)
+    return Status();
+  return refusal(annotation,
+                 "'" + annotation.name +
+                     "': got unreduced axes, expected none: only activations "
+                     "can be partial sums");
+}
+
 class Applier {
 public:
   Applier(ModuleOp module, const std::vector<Annotation> &annotations)
@@ -158,6 +169,7 @@ Status Applier::choose(const Annotation &annotation) {
       continue;
     found = true;
     TANDEM_TRY(checkFits(annotation, targets[0].shape, mesh_));
+    TANDEM_TRY(checkWhole(annotation, targets[0]));
     chosen_[name.str()] = &annotation;
   }
   if (found)
@@ -231,8 +243,8 @@ parseAnnotations(StringRef text, const std::string &file, const Mesh &mesh) {
     auto [name, sharding] = line.split(':');
     annotation.name = name.trim().str();
     if (annotation.name.empty() || sharding.trim().empty())
-      return refusal(annotation,
-                     "expected NAME : SHARDING, got '" + line.str() + "'");
+      return refusal(annotation, "expected NAME : SHARDING, got " +
+                                     describeJson(line.str()));
     Result<Sharding> parsed = parseSharding(sharding.trim().str(), mesh);
     if (!parsed.ok())
       return refusal(annotation,

@@ -1,6 +1,7 @@
 #include "frontend/BuildModel.h"
 
 #include "frontend/TransformerBuilder.h"
+#include "runtime/base/Suggest.h"
 
 using namespace mlir;
 
@@ -157,7 +158,8 @@ Result<Entry> parseEntry(const std::string &name) {
     if (name == entryName(entry))
       return entry;
   return Status::usage("unknown entry '" + name +
-                       "'; known are: logits, next, generate");
+                       "'; known are: logits, next, generate" +
+                       didYouMean(name, {"logits", "next", "generate"}));
 }
 
 OwningOpRef<ModuleOp>

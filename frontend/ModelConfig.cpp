@@ -88,6 +88,9 @@ Status Reader::readSizes() {
       keys_.size(keys.ffn, keys.ffn.otherwise ? 4 * config_.hidden : 0));
   TANDEM_ASSIGN(config_.maxPosition, keys_.size(keys.maxPosition));
   TANDEM_ASSIGN(config_.epsilon, keys_.number(keys.epsilon, 1e-5));
+  if (!(config_.epsilon >= 0))
+    return keys_.error(keys.epsilon, "expected a number of at least 0, got " +
+                                         std::to_string(config_.epsilon));
   TANDEM_ASSIGN(config_.tied, keys_.flag(keys.tied, false));
   return readTables();
 }

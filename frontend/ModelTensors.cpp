@@ -1,6 +1,6 @@
 #include "frontend/ModelTensors.h"
 
-#include "frontend/Suggest.h"
+#include "runtime/base/Suggest.h"
 
 #include <algorithm>
 #include <cmath>

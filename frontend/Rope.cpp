@@ -1,6 +1,6 @@
 #include "frontend/Rope.h"
 
-#include "frontend/Suggest.h"
+#include "runtime/base/Suggest.h"
 
 #include <nlohmann/json.hpp>
 

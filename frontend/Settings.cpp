@@ -1,7 +1,7 @@
 #include "frontend/Settings.h"
 
 #include "frontend/KeyReader.h"
-#include "frontend/Suggest.h"
+#include "runtime/base/Suggest.h"
 #include "runtime/files/Json.h"
 
 #include <algorithm>

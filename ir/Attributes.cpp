@@ -106,13 +106,20 @@ void MeshAttr::print(AsmPrinter &printer) const {
 LogicalResult MeshAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                ArrayRef<AxisAttr> axes) {
   llvm::SmallSet<StringRef, 4> names;
+  std::string text;
   for (AxisAttr axis : axes) {
     if (!names.insert(axis.getName()).second)
       return emitError() << "axis \"" << axis.getName() << "\" is named twice";
     if (axis.getSize() < 1)
       return emitError() << "axis \"" << axis.getName() << "\" has size "
                          << axis.getSize() << ", expected at least 1";
+    text += (text.empty() ? "" : ",") + axis.getName().str() + "=" +
+            std::to_string(axis.getSize());
   }
+  // What else a mesh may not be: nameless, or of too many ranks.
+  Result<Mesh> mesh = Mesh::parse(text);
+  if (!mesh.ok())
+    return emitError() << mesh.status().message();
   return success();
 }
 
@@ -515,9 +522,8 @@ LogicalResult splitDim(Viewed &viewed, int64_t dim, Arguments sizes,
                        ArrayRef<AxisList> axes) {
   int64_t product = 1;
   for (int64_t size : sizes) {
-    if (size < 1)
+    if (size < 1 || __builtin_mul_overflow(product, size, &product))
       return failure();
-    product *= size;
   }
   if (product != viewed.dims[dim].size)
     return failure();
@@ -570,7 +576,7 @@ LogicalResult applySplit(Viewed &viewed, Arguments a) {
 }
 
 LogicalResult applyHeads(Viewed &viewed, Arguments a) {
-  if (a.size() != 4 || !isDimOf(viewed, a[0]))
+  if (a.size() != 4 || !isDimOf(viewed, a[0]) || a[1] < 1 || a[2] < 1)
     return failure();
   const AxisList &axes = viewed.dims[a[0]].sharding.axes;
   AxisList kv = kvAxes(axes, a[1], a[2]);
@@ -579,7 +585,7 @@ LogicalResult applyHeads(Viewed &viewed, Arguments a) {
 }
 
 LogicalResult applyKvHeads(Viewed &viewed, Arguments a) {
-  if (a.size() != 4 || !isDimOf(viewed, a[0]))
+  if (a.size() != 4 || !isDimOf(viewed, a[0]) || a[1] < 1 || a[2] < 1)
     return failure();
   AxisList kv = kvAxes(viewed.dims[a[0]].sharding.axes, a[1], a[2]);
   return splitDim(viewed, a[0], {a[1], a[3]}, {kv});
@@ -630,6 +636,12 @@ LogicalResult ViewAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (storedShape.empty() && !steps.empty())
     return emitError() << "view of \"" << key
                        << "\" has steps but no stored shape";
+  int64_t elements = 1;
+  for (int64_t size : storedShape)
+    if (size < 0 || __builtin_mul_overflow(elements, size, &elements))
+      return emitError() << "view of \"" << key << "\": the stored shape ["
+                         << storedShape
+                         << "] is negative or has too many elements";
   Viewed viewed = storedView(storedShape);
   for (ViewStepAttr step : steps) {
     const StepRow *row = findStep(step.getStep());

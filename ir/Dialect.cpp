@@ -59,6 +59,13 @@ LogicalResult verifyView(Operation *op, Attribute attr, Type type,
   return success();
 }
 
+LogicalResult verifySharding(Operation *op, Attribute attr, Type type,
+                             StringRef what) {
+  if (auto sharding = dyn_cast<ShardingAttr>(attr))
+    return sharding.verifyFor(op, type, what);
+  return op->emitOpError() << what << ": expected a sharding, got " << attr;
+}
+
 LogicalResult verifyName(Operation *op, Attribute attr, StringRef what) {
   if (isa<StringAttr>(attr))
     return success();
@@ -88,8 +95,8 @@ LogicalResult TandemDialect::verifyRegionArgAttribute(Operation *op, unsigned,
   std::string what =
       ("argument " + Twine(index) + " '" + attr.getName().getValue() + "'")
           .str();
-  if (auto sharding = dyn_cast<ShardingAttr>(attr.getValue()))
-    return sharding.verifyFor(op, type, what);
+  if (attr.getName() == kSharding)
+    return verifySharding(op, attr.getValue(), type, what);
   if (attr.getName() == kParameter)
     return verifyView(op, attr.getValue(), type, what);
   if (attr.getName() == kInput || attr.getName() == kState)
@@ -115,9 +122,10 @@ LogicalResult TandemDialect::verifyRegionResultAttribute(Operation *op,
                                                          NamedAttribute attr) {
   std::string what =
       ("result " + Twine(index) + " '" + attr.getName().getValue() + "'").str();
-  if (auto sharding = dyn_cast<ShardingAttr>(attr.getValue()))
-    return sharding.verifyFor(
-        op, cast<FunctionOpInterface>(op).getResultTypes()[index], what);
+  if (attr.getName() == kSharding)
+    return verifySharding(op, attr.getValue(),
+                          cast<FunctionOpInterface>(op).getResultTypes()[index],
+                          what);
   if (attr.getName() == kOutput || attr.getName() == kState)
     return verifyName(op, attr.getValue(), what);
   return success();
@@ -231,6 +239,21 @@ std::optional<int64_t> layerOf(Operation *op) {
   return std::nullopt;
 }
 
+/// What divides `size`, ascending, without 1.
+static std::vector<int64_t> divisorsOf(int64_t size) {
+  std::vector<int64_t> divisors, large;
+  for (int64_t part = 1; part <= size / part; ++part) {
+    if (size % part != 0)
+      continue;
+    if (part > 1)
+      divisors.push_back(part);
+    if (size / part > part)
+      large.push_back(size / part);
+  }
+  divisors.insert(divisors.end(), large.rbegin(), large.rend());
+  return divisors;
+}
+
 AxisList kvAxes(const AxisList &axes, int64_t kv, int64_t group) {
   auto ceilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
   auto fullest = [&](int64_t a, int64_t b) {
@@ -240,9 +263,7 @@ AxisList kvAxes(const AxisList &axes, int64_t kv, int64_t group) {
   AxisList best, lead;
   int64_t all = sizeOf(axes), fewest = fullest(1, all);
   for (const AxisRef &axis : axes) {
-    for (int64_t part = 2; part <= axis.size; ++part) {
-      if (axis.size % part)
-        continue;
+    for (int64_t part : divisorsOf(axis.size)) {
       int64_t a = sizeOf(lead) * part;
       if (int64_t heads = fullest(a, all / a); heads <= fewest) {
         fewest = heads;

@@ -6,6 +6,7 @@
 #include "passes/pipeline/Passes.h"
 #include "passes/propagate/Passes.h"
 #include "passes/verify/Passes.h"
+#include "runtime/base/Suggest.h"
 
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
@@ -64,9 +65,12 @@ int indexOf(const std::string &name) {
 
 std::string unknownStep(const std::string &name) {
   std::string text = "no step '" + name + "'; the steps are";
-  for (const CompileStep &step : compileSteps())
+  std::vector<std::string> names;
+  for (const CompileStep &step : compileSteps()) {
+    names.push_back(step.name);
     text += " " + step.name;
-  return text;
+  }
+  return text + didYouMean(name, names);
 }
 
 struct StepOptions : PassPipelineOptions<StepOptions> {
@@ -75,15 +79,23 @@ struct StepOptions : PassPipelineOptions<StepOptions> {
   Option<std::string> to{*this, "to", llvm::cl::desc("stop with this step")};
 };
 
-/// `last` is where the pipeline ends when nothing else is said.
+/// `last` is where the pipeline ends when nothing else is said. Registered by
+/// hand, for the short form of MLIR's registration cannot refuse a step.
 void registerPipeline(StringRef name, StringRef description, const char *last) {
-  PassPipelineRegistration<StepOptions>(
-      name, description, [last](OpPassManager &passes, const StepOptions &o) {
-        std::string error = addCompileSteps(
-            passes, o.from, o.to.empty() ? std::string(last) : o.to.getValue());
-        if (!error.empty())
-          llvm::report_fatal_error(llvm::Twine(error),
-                                   /*gen_crash_diag=*/false);
+  using OnError = function_ref<LogicalResult(const Twine &)>;
+  registerPassPipeline(
+      name, description,
+      [last](OpPassManager &passes, StringRef text, OnError onError) {
+        StepOptions options;
+        if (failed(options.parseFromString(text)))
+          return failure();
+        std::string to = options.to.getValue();
+        std::string error =
+            addCompileSteps(passes, options.from, to.empty() ? last : to);
+        return error.empty() ? success() : onError(error);
+      },
+      [](function_ref<void(const mlir::detail::PassOptions &)> use) {
+        use(StepOptions());
       });
 }
 

@@ -71,11 +71,20 @@ private:
   size_t stages() const { return builder.plan.memory.size(); }
 
   static Status checkPlaced(func::FuncOp function) {
-    if (function->hasAttr("tandem.arena_peak") &&
-        function->hasAttr("tandem.entry") && function->hasAttr("tandem.pp"))
-      return Status();
-    return Status::refused("function '" + function.getName().str() +
-                           "' is not placed; run tandem-place-buffers first");
+    if (!function->hasAttr("tandem.arena_peak") ||
+        !function->hasAttr("tandem.entry") || !function->hasAttr("tandem.pp"))
+      return Status::refused("function '" + function.getName().str() +
+                             "' is not placed; run tandem-place-buffers first");
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (!function.getArgAttr(i, TandemDialect::kParameter) &&
+          !function.getArgAttr(i, TandemDialect::kState) &&
+          !function.getArgAttr(i, "tandem.offset"))
+        return Status::refused(
+            "argument " + std::to_string(i) + " of function '" +
+            function.getName().str() +
+            "' is nothing that a plan holds; expected tandem.input, "
+            "tandem.parameter or tandem.state on it");
+    return Status();
   }
 
   /// Instructions are structs whose counts have few bits.

@@ -142,7 +142,14 @@ private:
     return finish(builder, stage);
   }
 
-  /// The arguments that the stage reads, in the order of the whole.
+  /// Whoever calls an entry gives all its inputs, read or not.
+  bool isUnreadInput(BlockArgument argument) {
+    return argument.use_empty() &&
+           function.getArgAttr(argument.getArgNumber(), TandemDialect::kInput);
+  }
+
+  /// The arguments that the stage reads, in the order of the whole; inputs
+  /// that none reads are the first stage's.
   void addArguments(OpBuilder &builder, int64_t stage) {
     DenseSet<Value> seen;
     SmallVector<Value> open;
@@ -161,7 +168,7 @@ private:
         llvm::append_range(open, op->getOperands());
     }
     for (BlockArgument argument : body.getArguments())
-      if (seen.count(argument))
+      if (seen.count(argument) || (stage == 0 && isUnreadInput(argument)))
         fetch(builder, argument);
   }
 

@@ -24,9 +24,56 @@ struct VerifyPhasePass : impl::VerifyPhaseBase<VerifyPhasePass> {
     });
     if (result.wasInterrupted())
       return signalPassFailure();
+    if (failed(verifyOneMesh()))
+      return signalPassFailure();
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (!function.isExternal() && failed(verifyLayers(function)))
+      if (failed(verifyNames(function)) ||
+          (!function.isExternal() && failed(verifyLayers(function))))
         return signalPassFailure();
+  }
+
+  LogicalResult verifyOneMesh() {
+    auto meshes = getOperation().getOps<MeshOp>();
+    if (meshes.empty() || llvm::hasSingleElement(meshes))
+      return success();
+    MeshOp second = *std::next(meshes.begin());
+    InFlightDiagnostic error = second.emitOpError(
+        "is a second mesh, expected one for all shardings of a module");
+    error.attachNote((*meshes.begin()).getLoc()) << "the first is here";
+    return error;
+  }
+
+  /// Callers, weights and later steps find arguments and results by name.
+  LogicalResult verifyNames(func::FuncOp function) {
+    for (StringRef kind : {TandemDialect::kInput, TandemDialect::kState})
+      if (failed(verifyDistinct(
+              function, "argument", kind, function.getNumArguments(),
+              [&](unsigned i) { return function.getArgAttr(i, kind); })))
+        return failure();
+    for (StringRef kind : {TandemDialect::kOutput, TandemDialect::kState})
+      if (failed(verifyDistinct(
+              function, "result", kind, function.getNumResults(),
+              [&](unsigned i) { return function.getResultAttr(i, kind); })))
+        return failure();
+    return success();
+  }
+
+  LogicalResult verifyDistinct(func::FuncOp function, StringRef what,
+                               StringRef kind, unsigned count,
+                               function_ref<Attribute(unsigned)> get) {
+    DenseMap<Attribute, unsigned> seen;
+    for (unsigned i = 0; i < count; ++i) {
+      Attribute name = get(i);
+      if (!name)
+        continue;
+      auto [it, added] = seen.try_emplace(name, i);
+      if (!added)
+        return function.emitOpError()
+               << what << " " << i << " '" << kind << "' is " << name
+               << " as that of " << what << " " << it->second
+               << ", expected a name of its own";
+    }
+    return success();
   }
 
   LogicalResult verifyPhases(Operation *op) {

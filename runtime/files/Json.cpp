@@ -1,5 +1,7 @@
 #include "runtime/files/Json.h"
 
+#include "runtime/files/Utf8.h"
+
 #include <unordered_set>
 
 namespace tandem {
@@ -39,11 +41,21 @@ private:
   std::vector<std::unordered_set<std::string>> keys_;
 };
 
-/// nlohmann's text without its error number: "at line 3, column 9: ...".
+/// nlohmann's text without its error number: "at line 3, column 9: ...", what
+/// it quotes of the file, which may be all of it, cut short.
 std::string reason(const json::exception &error) {
+  constexpr size_t longest = 40;
   std::string text = error.what();
   size_t start = text.find("parse error ");
-  return start == std::string::npos ? text : text.substr(start + 12);
+  if (start != std::string::npos)
+    text.erase(0, start + 12);
+  const std::string before = "last read: '";
+  size_t quote = text.find(before), end = text.rfind('\'');
+  if (quote != std::string::npos && end > quote + before.size() + longest) {
+    quote += before.size();
+    text.replace(quote, end - quote - longest, "...");
+  }
+  return utf8::repaired(text);
 }
 
 } // namespace

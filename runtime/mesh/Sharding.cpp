@@ -1,5 +1,7 @@
 #include "runtime/mesh/Sharding.h"
 
+#include "runtime/base/Suggest.h"
+
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -76,11 +78,15 @@ Status check(const Sharding &sharding, size_t rank, const Mesh &mesh) {
         "sharding has " + std::to_string(sharding.dims.size()) +
         " dimensions, the tensor has " + std::to_string(rank));
   AxisList seen;
+  std::vector<std::string> names;
+  for (const Axis &axis : mesh.axes())
+    names.push_back(axis.name);
   auto visit = [&](const AxisList &axes) -> Status {
     for (const AxisRef &axis : axes) {
       if (!mesh.has(axis.name))
         return Status::refused("unknown axis \"" + axis.name +
-                               "\"; the mesh is " + mesh.toString());
+                               "\"; the mesh is " + mesh.toString() +
+                               didYouMean(axis.name, names));
       if (!mesh.contains(axis))
         return Status::refused("axis " + toString(axis, mesh) +
                                " is no part of an axis of size " +

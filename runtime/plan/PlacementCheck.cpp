@@ -190,7 +190,9 @@ Status checkDeclaredMemory(const Plan &plan,
                              " (parameters " + bytesText(memory.parameters()) +
                              ", state " + bytesText(memory.state()) +
                              ", arena " + bytesText(peak) + "), allowed are " +
-                             bytesText(limit));
+                             bytesText(limit) +
+                             "; compile with a smaller --max-seq, --batch or "
+                             "--dtype, or for more ranks");
   }
   return Status();
 }

@@ -103,7 +103,10 @@ Result<std::vector<uint8_t>> readFile(const std::string &path) {
   bool good = fstat(file, &info) == 0;
   if (good && !S_ISREG(info.st_mode)) {
     close(file);
-    return Status::refused("cannot read '" + path + "': it is no file");
+    return Status::refused(
+        "cannot read '" + path + "': it is " +
+        (S_ISDIR(info.st_mode) ? "a folder" : "no regular file") +
+        "; expected a plan, which 'tandem compile' writes");
   }
   if (good && info.st_size > INT32_MAX) {
     close(file);
@@ -225,6 +228,11 @@ std::vector<uint8_t> Plan::serialize(const fb::PlanT &plan) {
 
 Status Plan::save(const fb::PlanT &plan, const std::string &path) {
   std::string temporary = path + ".tmp" + std::to_string(getpid());
+  struct stat there;
+  if (stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode))
+    return Status::refused(
+        "cannot write '" + path + "': it is " +
+        (S_ISDIR(there.st_mode) ? "a folder" : "no regular file"));
   Status status = writeFile(serialize(plan), temporary);
   if (status.ok() && rename(temporary.c_str(), path.c_str()) != 0)
     status = failure("write", path);

@@ -1,5 +1,6 @@
 #include "runtime/session/Inputs.h"
 
+#include "runtime/base/Suggest.h"
 #include "runtime/files/TensorStore.h"
 
 #include <algorithm>
@@ -17,10 +18,17 @@ int64_t paddingOf(const std::string &name) {
   return name == "labels" ? -100 : 0;
 }
 
+std::vector<std::string> namesOf(const fb::Entry &entry) {
+  std::vector<std::string> names;
+  for (const fb::Port *port : *entry.inputs())
+    names.push_back(port->name()->str());
+  return names;
+}
+
 std::string listOf(const fb::Entry &entry) {
   std::string list;
-  for (const fb::Port *port : *entry.inputs())
-    list += (list.empty() ? "" : ", ") + port->name()->str();
+  for (const std::string &name : namesOf(entry))
+    list += (list.empty() ? "" : ", ") + name;
   return list.empty() ? "none" : list;
 }
 
@@ -61,7 +69,7 @@ private:
             "entry '" + entry.name()->str() + "' has no input '" + name +
             "'; its inputs are " + listOf(entry) +
             (name == "attention_mask" ? "; compile with --attention-mask"
-                                      : ""));
+                                      : didYouMean(name, namesOf(entry))));
       if (tensor.data.size() !=
           static_cast<size_t>(storageBytes(tensor.dtype, tensor.elements())))
         return Status::refused(
@@ -188,14 +196,17 @@ HostTensor cut(const HostTensor &tensor, const std::vector<int64_t> &shape) {
 
 Result<uint32_t> findEntry(const Plan &plan, const std::string &name) {
   std::string list;
+  std::vector<std::string> names;
   for (uint32_t e = 0; e < plan.table().entries()->size(); ++e) {
     const fb::Entry *entry = plan.table().entries()->Get(e);
     if (entry->name()->str() == name)
       return e;
-    list += (e ? ", " : "") + entry->name()->str();
+    names.push_back(entry->name()->str());
+    list += (e ? ", " : "") + names.back();
   }
   return Status::refused("the plan has no entry '" + name +
-                         "'; its entries are " + list);
+                         "'; its entries are " + list +
+                         didYouMean(name, names));
 }
 
 Result<BoundInputs> bindInputs(const Plan &plan, uint32_t entry,

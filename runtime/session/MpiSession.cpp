@@ -111,7 +111,9 @@ public:
 
 private:
   Status prepare() {
-    TANDEM_TRY(checkMemory(*plan_, {world.rank()}));
+    uint64_t ranksHere = static_cast<uint64_t>(world.ranksHere());
+    TANDEM_TRY(
+        checkMemory(*plan_, {world.rank()}, memoryFor(options) / ranksHere));
     TANDEM_TRY(runner.prepare(*plan_, world.rank(), world.communicator(),
                               options, threads_));
     if (plan_->table().parameters()->size() == 0)

@@ -1,6 +1,5 @@
 #include "runtime/session/RankRunner.h"
 
-#include <cinttypes>
 #include <cstdio>
 
 namespace tandem {
@@ -40,21 +39,6 @@ Status RankRunner::step(uint32_t entry, const PortTensors &inputs) {
 
 namespace {
 
-/// What the kernel says can be had without swapping, in bytes; a huge number
-/// where it says nothing.
-uint64_t availableMemory() {
-  uint64_t kibibytes = UINT64_MAX / 1024;
-  FILE *file = std::fopen("/proc/meminfo", "r");
-  if (!file)
-    return UINT64_MAX;
-  char line[256];
-  while (std::fgets(line, sizeof line, file))
-    if (std::sscanf(line, "MemAvailable: %" SCNu64, &kibibytes) == 1)
-      break;
-  std::fclose(file);
-  return kibibytes * 1024;
-}
-
 std::string gibibytes(uint64_t bytes) {
   char text[32];
   std::snprintf(text, sizeof text, "%.2f GiB",
@@ -64,21 +48,21 @@ std::string gibibytes(uint64_t bytes) {
 
 } // namespace
 
-Status checkMemory(const Plan &plan, const std::vector<int64_t> &ranks) {
+Status checkMemory(const Plan &plan, const std::vector<int64_t> &ranks,
+                   uint64_t available) {
   uint64_t need = 0;
   for (int64_t rank : ranks) {
     const fb::Memory &memory = *plan.table().memory()->Get(plan.stageOf(rank));
     need += memory.parameters() + memory.state() + memory.arena_peak();
   }
-  uint64_t available = availableMemory();
   if (need <= available)
     return Status();
   return Status::refused(
-      "the plan needs " + gibibytes(need) + " for the " +
-      std::to_string(ranks.size()) + " ranks of this process, " +
-      gibibytes(available) +
-      " of memory are free; compile with a smaller "
-      "--dtype or --max-seq, or run the ranks on more machines");
+      "the plan needs " + gibibytes(need) + " of memory for the " +
+      std::to_string(ranks.size()) + (ranks.size() == 1 ? " rank" : " ranks") +
+      " of this process, " + gibibytes(available) +
+      " are left; nothing was loaded. Compile with a smaller --dtype or "
+      "--max-seq, or for more ranks and start them on more machines");
 }
 
 } // namespace tandem

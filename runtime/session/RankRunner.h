@@ -35,9 +35,10 @@ private:
   std::vector<PortSlices> entries;
 };
 
-/// Refuses a plan whose ranks `ranks` need more memory together than this
-/// machine has left, before anything is loaded.
-Status checkMemory(const Plan &plan, const std::vector<int64_t> &ranks);
+/// Refuses a plan whose ranks `ranks` need more memory together than the
+/// `available` bytes, before anything is loaded.
+Status checkMemory(const Plan &plan, const std::vector<int64_t> &ranks,
+                   uint64_t available);
 
 } // namespace tandem
 

@@ -2,6 +2,7 @@
 
 #include "runtime/base/Log.h"
 #include "runtime/device/WaitWord.h"
+#include "runtime/session/FreeMemory.h"
 #include "runtime/session/Inputs.h"
 
 #include <algorithm>
@@ -17,6 +18,10 @@ Result<HostTensors> Session::run(const std::string &entry,
   PortTensors outputs = emptyOutputs(*plan_, index);
   TANDEM_TRY(step(index, bound.tensors, outputs));
   return nameOutputs(*plan_, index, bound.tokens, std::move(outputs));
+}
+
+uint64_t memoryFor(const SessionOptions &options) {
+  return options.memoryBytes ? options.memoryBytes : freeMemory();
 }
 
 int defaultThreads(int64_t ranksHere) {

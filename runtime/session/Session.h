@@ -41,6 +41,8 @@ struct SessionOptions {
   int threads = 0;
   /// How long a wait or a kernel may take without progress.
   double deadlineSeconds = 60;
+  /// What all ranks on this machine may use, in bytes; 0: what is free.
+  uint64_t memoryBytes = 0;
   /// Where the weights are, when not where the plan says.
   std::string weights;
   /// `cpu`, or `chaos` (tests).
@@ -103,6 +105,8 @@ Result<std::unique_ptr<Session>>
 createMpiSession(std::shared_ptr<const Plan> plan, MpiWorld &world,
                  const SessionOptions &options);
 
+/// What the ranks on this machine may use together, in bytes.
+uint64_t memoryFor(const SessionOptions &options);
 /// The threads a rank gets by default where `ranksHere` of the plan's ranks
 /// share this process.
 int defaultThreads(int64_t ranksHere);

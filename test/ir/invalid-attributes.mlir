@@ -197,3 +197,27 @@ func.func @view_of_no_tensor(%x: f32 {tandem.parameter = #tandem.view<"w">}) {
 func.func @aliases(%x: tensor<4xf32> {tandem.state = "s", tandem.aliases = 1 : i64}) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }
+
+// -----
+
+// expected-error @below {{view of "w": the stored shape [4611686018427387904, 4] is negative or has too many elements}}
+func.func @view_overflow(%x: tensor<4xf32> {tandem.parameter = #tandem.view<"w"[4611686018427387904, 4]>}) {
+  return
+}
+
+// -----
+
+// expected-error @below {{view of "w": step 'split(0, 4294967296, 4294967296)' does not fit the dimensions before it}}
+func.func @view_split_overflow(%x: tensor<4xf32> {tandem.parameter = #tandem.view<"w"[0], split(0, 4294967296, 4294967296)>}) {
+  return
+}
+
+// -----
+
+// expected-error @below {{mesh 'tp=65536,dp=65536': axis 'dp' of size 65536 makes more than 2^31 ranks}}
+tandem.mesh @mesh = <["tp"=65536, "dp"=65536]>
+
+// -----
+
+// expected-error @below {{mesh 't p=2': 't p' is no axis name}}
+tandem.mesh @mesh = <["t p"=2]>

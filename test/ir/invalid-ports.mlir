@@ -23,3 +23,17 @@ func.func @output(%x: tensor<4xf32>) -> (tensor<4xf32> {tandem.output}) {
 func.func @aliases(%x: tensor<4xf32> {tandem.state = "s", tandem.aliases = 0 : i64}, %y: tensor<8x3xf32>) -> tensor<8x3xf32> {
   return %y : tensor<8x3xf32>
 }
+
+// -----
+
+// expected-error @below {{'func.func' op argument 0 'tandem.sharding': expected a sharding, got 3 : i32}}
+func.func @sharding(%x: tensor<4xf32> {tandem.sharding = 3 : i32}) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @below {{'func.func' op result 0 'tandem.sharding': expected a sharding, got "tp"}}
+func.func @sharding(%x: tensor<4xf32>) -> (tensor<4xf32> {tandem.sharding = "tp"}) {
+  return %x : tensor<4xf32>
+}

@@ -2,6 +2,7 @@
 
 #include "runtime/base/Log.h"
 #include "runtime/comm/MpiModule.h"
+#include "tools/commands/UsageError.h"
 
 #include <csignal>
 #include <cstdio>
@@ -71,8 +72,10 @@ int Program::main(int argc, char **argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
-    int code = app.exit(error, std::cout, std::cerr);
-    return code == 0 ? 0 : 2;
+    // Asked for help or the version.
+    if (error.get_exit_code() == 0)
+      return app.exit(error, std::cout, std::cerr);
+    status = usageError(app, error);
   } catch (const std::bad_alloc &) {
     status = Status::refused("out of memory");
   } catch (const std::exception &error) {

@@ -15,8 +15,8 @@ struct Options {
   PlanRequest request;
   WorldOptions world;
   GenerateOptions generate;
-  std::string prompt, promptFile, promptIds;
-  bool hasPrompt = false;
+  std::string prompt, promptFile;
+  std::optional<std::string> promptIds;
   bool ignoreEos = false, json = false;
 };
 
@@ -66,10 +66,18 @@ std::optional<int64_t> beginIdOf(const Plan &plan, const Tokenizer *tokenizer) {
   return plan.numberFact("bos_id");
 }
 
+Result<std::vector<int32_t>> parsePromptIds(const std::string &text) {
+  TANDEM_ASSIGN(std::vector<int32_t> ids, parseIds(text));
+  if (ids.empty())
+    return Status::usage("--prompt-ids '" + text +
+                         "' holds no id; expected at least one, such as 1,2,3");
+  return ids;
+}
+
 Result<std::vector<int64_t>> promptIds(const Options &options, const Plan &plan,
                                        const Tokenizer *tokenizer) {
-  if (!options.promptIds.empty()) {
-    TANDEM_ASSIGN(std::vector<int32_t> ids, parseIds(options.promptIds));
+  if (options.promptIds) {
+    TANDEM_ASSIGN(std::vector<int32_t> ids, parsePromptIds(*options.promptIds));
     return wide(ids);
   }
   if (!tokenizer)
@@ -182,8 +190,8 @@ Status chooseMaxSeq(Options &options) {
   if (options.request.maxSeq > 0)
     return Status();
   int64_t prompt = 1;
-  if (!options.promptIds.empty()) {
-    TANDEM_ASSIGN(std::vector<int32_t> ids, parseIds(options.promptIds));
+  if (options.promptIds) {
+    TANDEM_ASSIGN(std::vector<int32_t> ids, parsePromptIds(*options.promptIds));
     prompt = static_cast<int64_t>(ids.size());
   } else {
     // Standard input can be read once only.

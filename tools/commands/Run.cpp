@@ -1,6 +1,7 @@
 #include "runtime/files/ReadElements.h"
 #include "runtime/files/Safetensors.h"
 #include "runtime/files/SafetensorsWriter.h"
+#include "runtime/session/Inputs.h"
 #include "tools/commands/World.h"
 
 namespace tandem {
@@ -26,8 +27,10 @@ Status writeOutputs(const std::string &path, const HostTensors &outputs) {
 
 /// The plan's only entry, when none is named.
 Result<std::string> entryOf(const Plan &plan, const std::string &asked) {
-  if (!asked.empty())
+  if (!asked.empty()) {
+    TANDEM_TRY(findEntry(plan, asked).status());
     return asked;
+  }
   const auto *entries = plan.table().entries();
   if (entries->size() == 1)
     return entries->Get(0)->name()->str();

@@ -26,8 +26,11 @@ std::function<void(int64_t, int64_t)> progressLine() {
   };
 }
 
-SessionOptions sessionOptions(const WorldOptions &options) {
+Result<SessionOptions> sessionOptions(const WorldOptions &options) {
   SessionOptions result;
+  if (!options.memory.empty()) {
+    TANDEM_ASSIGN(result.memoryBytes, parseBytes(options.memory));
+  }
   result.threads = options.threads;
   result.deadlineSeconds = options.deadlineSeconds;
   result.weights = options.weights;
@@ -36,11 +39,11 @@ SessionOptions sessionOptions(const WorldOptions &options) {
 }
 
 Status runLocal(Program &program, const PlanRequest &request,
-                const WorldOptions &options, const Lead &lead) {
+                const SessionOptions &options, const Lead &lead) {
   TANDEM_ASSIGN(std::shared_ptr<const Plan> plan, program.plans->make(request));
   TANDEM_TRY(verify(*plan));
   TANDEM_ASSIGN(std::unique_ptr<Session> session,
-                createLocalSession(plan, sessionOptions(options)));
+                createLocalSession(plan, options));
   Status status = lead(*session);
   if (session->stuck()) {
     // A thread that cannot be stopped would keep the process.
@@ -77,7 +80,8 @@ std::string planMessage(Program &program, const PlanRequest &request,
 /// What every rank of an open world does. Where it returns other than a
 /// rank's failure, all ranks return alike and may part in order.
 Status runRank(Program &program, const PlanRequest &request,
-               const WorldOptions &options, const Lead &lead, MpiWorld &world) {
+               const SessionOptions &options, const Lead &lead,
+               MpiWorld &world) {
   std::string message;
   Status planned;
   world.begin({"plan", ""});
@@ -97,9 +101,8 @@ Status runRank(Program &program, const PlanRequest &request,
     return Status::rankFailed("the plan of rank 0 cannot be read here, so that "
                               "this is another build of Tandem: " +
                               plan.status().message());
-  Result<std::unique_ptr<Session>> made =
-      createMpiSession(std::make_shared<const Plan>(std::move(*plan)), world,
-                       sessionOptions(options));
+  Result<std::unique_ptr<Session>> made = createMpiSession(
+      std::make_shared<const Plan>(std::move(*plan)), world, options);
   Status status = made.status();
   if (made.ok()) {
     Session &session = **made;
@@ -119,7 +122,7 @@ Status runRank(Program &program, const PlanRequest &request,
 }
 
 Status runMpi(Program &program, const PlanRequest &request,
-              const WorldOptions &options, const Lead &lead) {
+              const SessionOptions &options, const Lead &lead) {
   MpiOptions mpi;
   mpi.deadlineSeconds = options.deadlineSeconds;
   TANDEM_ASSIGN(MpiWorld world, openMpi(mpi));
@@ -155,15 +158,19 @@ void WorldOptions::addTo(CLI::App *command) {
   command->add_option("--weights", weights,
                       "Directory or file of the weights, when they are not "
                       "where the plan says");
+  command->add_option("--memory", memory,
+                      "What all ranks on this machine may use, such as 8GiB "
+                      "(default: what is free)");
 }
 
 Status runInWorld(Program &program, const PlanRequest &request,
                   const WorldOptions &options, const Lead &lead) {
+  TANDEM_ASSIGN(SessionOptions session, sessionOptions(options));
   installCrashHandler();
   bool mpi = options.comm == "mpi" ||
              (options.comm == "auto" && detectLauncher().several());
-  return mpi ? runMpi(program, request, options, lead)
-             : runLocal(program, request, options, lead);
+  return mpi ? runMpi(program, request, session, lead)
+             : runLocal(program, request, session, lead);
 }
 
 } // namespace tandem

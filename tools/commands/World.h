@@ -19,7 +19,7 @@ struct WorldOptions {
   std::string comm = "auto";
   int threads = 0;
   double deadlineSeconds = 60;
-  std::string weights;
+  std::string weights, memory;
 
   void addTo(CLI::App *command);
 };

@@ -15,11 +15,15 @@ struct ImportFlags : ModelOptions {
   bool names = false;
 };
 
-Status printModule(mlir::ModuleOp module, const std::string &output) {
+std::string textOf(mlir::ModuleOp module) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   module->print(stream, mlir::OpPrintingFlags().enableDebugInfo());
-  text += "\n";
+  stream << "\n";
+  return text;
+}
+
+Status print(const std::string &text, const std::string &output) {
   if (output.empty()) {
     std::cout << text;
     return Status();
@@ -35,10 +39,8 @@ Status runImport(const ImportFlags &flags) {
   DiagnosticText diagnostics(context);
   TANDEM_ASSIGN(mlir::OwningOpRef<mlir::ModuleOp> module,
                 readModel(flags, context, diagnostics));
-  if (!flags.names)
-    return printModule(*module, flags.output);
-  std::cout << printNames(listNames(*module));
-  return Status();
+  return print(flags.names ? printNames(listNames(*module)) : textOf(*module),
+               flags.output);
 }
 
 } // namespace
@@ -51,7 +53,7 @@ void addImport(Program &program) {
   flags->defaultEntry = "logits";
   addModelOptions(command, *flags);
   command->add_option("-o,--output", flags->output,
-                      "Where the module goes (default: standard output)");
+                      "Where it goes (default: standard output)");
   command->add_flag("--names", flags->names,
                     "List the names that annotations may use");
   program.onRun(command, [flags] { return runImport(*flags); });

@@ -32,3 +32,20 @@ func.func @cloned(%x: !t {tandem.input = "x"}, %w: !t {tandem.parameter = #tande
   %2 = tandem.binary mul, %1, %w {tandem.stage = 1 : i64} : !t
   return %2 : !t
 }
+
+// -----
+
+// Whoever runs an entry gives all its inputs: the first stage takes those that
+// nothing reads.
+!t = tensor<4xf32, #tandem.local<[4], @mesh, [{}]>>
+tandem.mesh @mesh = <["pp"=2]>
+// CHECK-LABEL: func.func @unread.pp0(
+// CHECK-SAME: {tandem.input = "x"}
+// CHECK-SAME: {tandem.input = "unread"}
+// CHECK-LABEL: func.func @unread.pp1(
+// CHECK-NOT: tandem.input
+func.func @unread(%x: !t {tandem.input = "x"}, %u: !t {tandem.input = "unread"}, %w: !t {tandem.parameter = #tandem.view<"w">}) -> !t {
+  %0 = tandem.sum %x, %w {tandem.stage = 0 : i64} : !t
+  %1 = tandem.unary neg, %0 {tandem.stage = 1 : i64} : !t
+  return %1 : !t
+}

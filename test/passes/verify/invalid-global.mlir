@@ -24,3 +24,31 @@ func.func @f(%x: tensor<4xf32>) {
   %1 = tandem.unary exp, %0 : tensor<4xf32>
   return
 }
+
+// -----
+
+// expected-note @below {{the first is here}}
+tandem.mesh @a = <["tp"=2]>
+// expected-error @below {{is a second mesh, expected one for all shardings of a module}}
+tandem.mesh @b = <["tp"=4]>
+
+// -----
+
+// expected-error @below {{argument 1 'tandem.input' is "x" as that of argument 0, expected a name of its own}}
+func.func @f(%x: tensor<4xf32> {tandem.input = "x"}, %y: tensor<4xf32> {tandem.input = "x"}) {
+  return
+}
+
+// -----
+
+// expected-error @below {{argument 2 'tandem.state' is "k" as that of argument 0, expected a name of its own}}
+func.func @f(%x: tensor<4xf32> {tandem.state = "k"}, %y: tensor<4xf32> {tandem.input = "k"}, %z: tensor<4xf32> {tandem.state = "k"}) {
+  return
+}
+
+// -----
+
+// expected-error @below {{result 1 'tandem.output' is "y" as that of result 0, expected a name of its own}}
+func.func @f(%x: tensor<4xf32>) -> (tensor<4xf32> {tandem.output = "y"}, tensor<4xf32> {tandem.output = "y"}) {
+  return %x, %x : tensor<4xf32>, tensor<4xf32>
+}

@@ -81,7 +81,7 @@ TEST_F(PlanFile, SaysWhyAFileIsNoPlan) {
                 "': not a plan: no identifier 'TNDM'; a plan is written by "
                 "'tandem compile'");
   EXPECT_EQ(Plan::load(::testing::TempDir()).status().message(),
-            "cannot read '" + ::testing::TempDir() + "': it is no file");
+            "cannot read '" + ::testing::TempDir() + "': it is a folder; expected a plan, which 'tandem compile' writes");
 }
 
 TEST_F(PlanFile, RefusesCutAndFlippedFiles) {
@@ -119,6 +119,13 @@ TEST_F(PlanFile, NamesBothSchemaVersions) {
   EXPECT_EQ(refusal(Plan::serialize(plan)),
             "the plan has schema version 7, this runtime reads 1; compile the "
             "model again");
+}
+
+TEST(PlanFile, DevicesAndFoldersAreNotReplaced) {
+  EXPECT_EQ(Plan::save(mlpPlan(), "/dev/null").message(),
+            "cannot write '/dev/null': it is no regular file");
+  EXPECT_EQ(Plan::save(mlpPlan(), "/tmp").message(),
+            "cannot write '/tmp': it is a folder");
 }
 
 TEST_F(PlanFile, LeavesNothingBehindWhereItCannotWrite) {

@@ -396,7 +396,8 @@ TEST(VerifyMemory, LiedSizes) {
   EXPECT_EQ(verdict(mlpPlan(), {768}), "fine");
   EXPECT_EQ(verdict(mlpPlan(), {767}),
             "pp 0 needs 768 bytes (parameters 512 bytes, state 0 bytes, arena "
-            "256 bytes), allowed are 767 bytes");
+            "256 bytes), allowed are 767 bytes; compile with a smaller --max-seq, "
+            "--batch or --dtype, or for more ranks");
 }
 
 TEST(VerifyMemory, MisalignedValue) {

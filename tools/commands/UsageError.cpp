@@ -1,0 +1,62 @@
+#include "tools/commands/UsageError.h"
+
+#include "runtime/base/Suggest.h"
+
+namespace tandem {
+namespace {
+
+/// What `app` calls the flags that may stand where `command` was chosen.
+std::vector<std::string> flagsOf(const CLI::App &app, const CLI::App &command) {
+  std::vector<std::string> names;
+  for (const CLI::App *part : {&app, &command})
+    for (const CLI::Option *option : part->get_options())
+      for (const std::string &name : option->get_lnames())
+        names.push_back("--" + name);
+  return names;
+}
+
+std::vector<std::string> commandsOf(const CLI::App &app) {
+  std::vector<std::string> names;
+  for (const CLI::App *command : app.get_subcommands({}))
+    names.push_back(command->get_name());
+  return names;
+}
+
+std::string listed(const std::vector<std::string> &names) {
+  std::string text;
+  for (const std::string &name : names)
+    text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+} // namespace
+
+Status usageError(const CLI::App &app, const CLI::ParseError &error) {
+  std::vector<const CLI::App *> chosen = app.get_subcommands(
+      [](const CLI::App *command) { return command->parsed(); });
+  const CLI::App &command = chosen.empty() ? app : *chosen.front();
+  std::string help = "; see `" + app.get_name() +
+                     (chosen.empty() ? "" : " " + command.get_name()) +
+                     " --help`";
+  std::vector<std::string> rest = app.remaining(true);
+  for (const std::string &word : rest)
+    if (word.size() > 1 && word[0] == '-') {
+      std::string name = word.substr(0, word.find('='));
+      return Status::usage("unknown flag '" + name + "'" +
+                           didYouMean(name, flagsOf(app, command)) + help);
+    }
+  if (chosen.empty()) {
+    std::vector<std::string> names = commandsOf(app);
+    if (rest.empty())
+      return Status::usage(
+          "no command given; expected one of: " + listed(names) + help);
+    return Status::usage("unknown command '" + rest[0] + "'" +
+                         didYouMean(rest[0], names) +
+                         "; expected one of: " + listed(names) + help);
+  }
+  if (!rest.empty())
+    return Status::usage("unexpected argument '" + rest[0] + "'" + help);
+  return Status::usage(error.what() + help);
+}
+
+} // namespace tandem
