@@ -234,6 +234,9 @@ private:
           folded.dims.push_back(mapping.dims[dim]);
         mapping = std::move(folded);
         operand = broadcast.getInput();
+        // Its lanes are not the result's, even where they are as many.
+        if (static_cast<int>(i) == spec.inPlaceOperand)
+          spec.inPlaceOperand = -1;
       }
       inputs.push_back(buffers[operand]);
     }

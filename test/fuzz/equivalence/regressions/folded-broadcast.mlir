@@ -1,4 +1,4 @@
-// A result that takes over an operand's memory under another shape.
+// A result of as many bytes as an operand whose broadcast is folded.
 // seed: 940
 module {
   tandem.mesh @mesh = <["x"=8]>
