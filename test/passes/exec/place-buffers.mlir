@@ -15,3 +15,21 @@ func.func @chain(%x: !t {tandem.input = "x"}) -> (!t {tandem.output = "y"}) attr
   %1 = tandem.unary exp, %0 : !t
   return %1 : !t
 }
+
+// -----
+
+// Terms take over the buffer of what they are multiplied with: another type,
+// in the same layer.
+!t = tensor<4x16xf32, #tandem.local<[4, 16], @mesh, [{}, {}]>>
+!u = tensor<4x16xf32, #tandem.local<[4, 16], @mesh, [{}, {}], unreduced={"tp"}>>
+tandem.mesh @mesh = <["tp"=2]>
+// CHECK-LABEL: func.func @terms
+// CHECK: tandem.launch "map"
+// CHECK-NEXT: tandem.rename {{.*}} {tandem.layer = 3 : i64}
+// CHECK-NEXT: tandem.launch "map"
+func.func @terms(%x: !t {tandem.input = "x"}, %terms: !u {tandem.input = "terms"}) -> (!t {tandem.output = "y"}) attributes {tandem.entry = "f", tandem.pp = 0 : i64} {
+  %0 = tandem.unary exp, %x {tandem.layer = 3 : i64} : !t
+  %1 = tandem.binary mul, %0, %terms {tandem.layer = 3 : i64} : (!t, !u) -> !u
+  %2 = tandem.all_reduce %1 over <"tp"> cause "mul" {tandem.layer = 3 : i64} : (!u) -> !t
+  return %2 : !t
+}
