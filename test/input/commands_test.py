@@ -280,8 +280,8 @@ class MemoryTest(mistakes.MistakeTest):
         with open(path, "wb") as file:  # Zeros that take no room.
             file.write(struct.pack("<Q", len(text)) + text)
             file.truncate(8 + len(text) + end)
-        self.refuse(["generate", self.model, "--prompt", "a", "--tokens", "1",
-                     "--memory", "8GB", "--mesh", "tp=2"],
+        self.refuse(["-q", "generate", self.model, "--prompt", "a",
+                     "--tokens", "1", "--memory", "8GB", "--mesh", "tp=2"],
                     "GiB of memory for the 2 ranks of this process",
                     "7.45 GiB are left", "nothing was loaded", "--dtype",
                     "more ranks")
