@@ -104,13 +104,21 @@ void onCrash(int signal, siginfo_t *info, void *) {
   _exit(3);
 }
 
+// Sanitizers report crashes themselves.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kHasOwnHandler = true;
+#else
+constexpr bool kHasOwnHandler = false;
+#endif
+
 // A stack that has overflowed cannot carry the handler.
 alignas(16) char crashStack[64 * 1024];
 
 } // namespace
 
 void installCrashHandler() {
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  if (kHasOwnHandler)
+    return;
   stack_t stack{};
   stack.ss_sp = crashStack;
   stack.ss_size = sizeof crashStack;
@@ -120,7 +128,6 @@ void installCrashHandler() {
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESETHAND;
   for (int signal : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL})
     sigaction(signal, &action, nullptr);
-#endif
 }
 
 void setCrashActivity(int64_t rank, const char *instruction,
