@@ -10,14 +10,17 @@ namespace {
 constexpr int kByteShift = 16;
 constexpr int64_t kMostBytes = int64_t(1) << 44;
 
-/// The sets of one to three of `count`, of all sizes where there are few:
-/// few values are ever wanted in more than three layouts at once. Smaller sets
-/// go first.
-std::vector<uint32_t> smallSets(size_t count) {
+/// The sets of `count` that hold `required` and up to three others, of all
+/// sizes where there are few: few values are ever wanted in more than three
+/// layouts that are not fixed. All together always serve. Smaller sets go
+/// first.
+std::vector<uint32_t> smallSets(size_t count, uint32_t required) {
   std::vector<uint32_t> sets;
   auto bits = [](uint32_t set) { return __builtin_popcount(set); };
-  for (uint32_t set = 1; set < 1u << count; ++set)
-    if (count <= 5 || bits(set) <= 3)
+  uint32_t full = (1u << count) - 1;
+  for (uint32_t set = 1; set <= full; ++set)
+    if ((set & required) == required &&
+        (count <= 5 || bits(set & ~required) <= 3 || set == full))
       sets.push_back(set);
   std::stable_sort(sets.begin(), sets.end(),
                    [&](uint32_t a, uint32_t b) { return bits(a) < bits(b); });
@@ -183,7 +186,12 @@ void OpenOps::addShared(int tensor) {
   size_t count = targets.size();
   if (count > ReshardPaths::kMostTargets)
     return addApart(tensor);
-  std::vector<uint32_t> sets = smallSets(count);
+  uint32_t required = 0; // what a use wants whatever it chooses
+  for (const std::vector<size_t> &choices : wanted)
+    if (std::count(choices.begin(), choices.end(), choices[0]) ==
+        static_cast<int64_t>(choices.size()))
+      required |= 1u << choices[0];
+  std::vector<uint32_t> sets = smallSets(count, required);
   int number = static_cast<int>(network.variables.size());
   CostVariable variable{"result of " + graph.ops()[maker.op].name, {}};
   for (uint32_t set : sets)
