@@ -80,8 +80,10 @@ TEST_F(PlanFile, SaysWhyAFileIsNoPlan) {
             "'" + path +
                 "': not a plan: no identifier 'TNDM'; a plan is written by "
                 "'tandem compile'");
-  EXPECT_EQ(Plan::load(::testing::TempDir()).status().message(),
-            "cannot read '" + ::testing::TempDir() + "': it is a folder; expected a plan, which 'tandem compile' writes");
+  EXPECT_EQ(
+      Plan::load(::testing::TempDir()).status().message(),
+      "cannot read '" + ::testing::TempDir() +
+          "': it is a folder; expected a plan, which 'tandem compile' writes");
 }
 
 TEST_F(PlanFile, RefusesCutAndFlippedFiles) {
@@ -121,7 +123,7 @@ TEST_F(PlanFile, NamesBothSchemaVersions) {
             "model again");
 }
 
-TEST(PlanFile, DevicesAndFoldersAreNotReplaced) {
+TEST_F(PlanFile, DevicesAndFoldersAreNotReplaced) {
   EXPECT_EQ(Plan::save(mlpPlan(), "/dev/null").message(),
             "cannot write '/dev/null': it is no regular file");
   EXPECT_EQ(Plan::save(mlpPlan(), "/tmp").message(),

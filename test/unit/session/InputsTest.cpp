@@ -105,7 +105,7 @@ TEST_F(InputsTest, RefusesWhatDoesNotFit) {
   EXPECT_EQ(refusal({{"inptu_ids", ids({1, 2}, {1, 2})}}),
             "entry 'logits' has no input 'inptu_ids'; its inputs are "
             "input_ids, attention_mask, token_type_ids, labels, positions, "
-            "lengths");
+            "lengths; did you mean 'input_ids'?");
 }
 
 TEST(Inputs, AMissingMaskSaysHowToGetIt) {
