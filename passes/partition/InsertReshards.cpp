@@ -176,8 +176,8 @@ private:
                       target);
     }
     // The parts lie between what the choice needs and what it makes.
-    [[maybe_unused]] Status status = graph.decide({}, paths);
-    assert(status.ok() && "a local form that no collectives can lay out");
+    if (Status status = graph.decide({}, paths); !status.ok())
+      return op->emitOpError(status.message());
     graph.write();
     op->replaceAllUsesWith(results);
     op->erase();

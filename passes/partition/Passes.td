@@ -8,26 +8,26 @@ include "mlir/Pass/PassBase.td"
 def InsertReshards : Pass<"tandem-insert-reshards", "::mlir::ModuleOp"> {
   let summary = "make every change of layout an operation";
   let description = [{
-    Precondition: every value has a sharding (`propagate-shardings`).
+    Precondition: every operation has a `tandem.choice`, every argument and
+    result of a function a sharding (`propagate-shardings`).
 
-    Transformation: for each operation the factors' axes are chosen among
-    those that its tensors have, for the fewest wire bytes; operands that lie
-    otherwise get a `tandem.reshard`, paid once for each value and layout, and
-    so does a result that is to lie otherwise than the operation leaves it.
-    Reductions wait: a value stays unreduced as long as all its uses are
-    linear in it and do not make it larger; of a sum, unreduced terms are
-    added first, reduced once, and then the rest is added.
+    Transformation: a value that lies otherwise than an operation's choice
+    needs it gets a `tandem.reshard`, one for each layout that it is needed
+    in, made from one another where that is cheaper. An operation whose choice
+    splits what it looks at as a whole (a norm, a softmax, a slice) becomes
+    its local form. Of a sum, terms that the choice adds first become a sum
+    of their own, which is reduced once.
 
     Postcondition: operands and results of each operation but `reshard` and
     `sharding_constraint` agree on each factor's axes, as `tandem.shardings`
-    states; unreduced axes are stated there too.
+    states; unreduced axes are stated there too. No `tandem.choice` is left.
 
     ```mlir
     tandem.mesh @mesh = <["tp"=2]>
     func.func @row(%x: tensor<4x8xf32> {tandem.sharding = #tandem.sharding<@mesh, [{}, {"tp"} ]>},
                    %w: tensor<8x6xf32> {tandem.sharding = #tandem.sharding<@mesh, [{"tp"}, {} ]>})
         -> (tensor<4x6xf32> {tandem.sharding = #tandem.sharding<@mesh, [{}, {} ]>}) {
-      %0 = tandem.einsum "bd,df->bf" %x, %w {tandem.shardings = [#tandem.sharding<@mesh, [{}, {} ]>]} : (tensor<4x8xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>
+      %0 = tandem.einsum "bd,df->bf" %x, %w {tandem.choice = {factors = [#tandem.axes<>, #tandem.axes<"tp">, #tandem.axes<>]}} : (tensor<4x8xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>
       return %0 : tensor<4x6xf32>
     }
     ```

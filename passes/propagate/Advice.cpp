@@ -40,7 +40,7 @@ public:
     Outcome best = now;
     while (improve(best))
       ;
-    if (!repeats && best.bytes > now.bytes * kFewerBytes)
+    if (!repeats && best.bytes >= now.bytes * kFewerBytes)
       return;
     InFlightDiagnostic warning = module.emitWarning();
     if (repeats)

@@ -164,10 +164,22 @@ private:
   bool changed = false;
 };
 
-/// All non-empty parts of `axes` in their order, longer ones first.
+/// The runs of neighbours in `axes`, longer ones first.
+std::vector<AxisList> runsOf(const AxisList &axes) {
+  std::vector<AxisList> runs;
+  for (size_t length = axes.size(); length > 0; --length)
+    for (auto first = axes.begin(); first + length <= axes.end(); ++first)
+      runs.emplace_back(first, first + length);
+  return runs;
+}
+
+/// All non-empty parts of `axes` in their order, longer ones first; of many
+/// axes only the runs.
 std::vector<AxisList> partsOf(const AxisList &axes) {
+  size_t count = axes.size();
+  if (count > 4)
+    return runsOf(axes);
   std::vector<AxisList> parts;
-  size_t count = std::min<size_t>(axes.size(), 4);
   for (uint32_t mask = (1u << count) - 1; mask > 0; --mask) {
     AxisList part;
     for (size_t i = 0; i < count; ++i)
@@ -246,10 +258,12 @@ private:
   std::vector<FactorAxes> found;
 };
 
-int64_t ranksAtWork(const FactorAxes &axes) {
+/// Ranks that hold something; one row over eight ranks is on one of them.
+int64_t ranksAtWork(const ShardingRule &rule, const FactorAxes &axes) {
   int64_t ranks = 1;
-  for (const AxisList &list : axes)
-    ranks *= sizeOf(list);
+  for (size_t f = 0; f < axes.size(); ++f)
+    ranks *=
+        std::min(sizeOf(axes[f]), std::max<int64_t>(rule.factors[f].size, 1));
   return ranks;
 }
 
@@ -394,12 +408,18 @@ Sharding shardingOf(const ShardingRule &rule, const FactorMapping &mapping,
   return sharding;
 }
 
+/// One spelling of axes whose order says nothing.
+AxisList unordered(AxisList axes) {
+  std::sort(axes.begin(), axes.end());
+  return merged(axes);
+}
+
 } // namespace
 
 Sharding operandSharding(const ShardingRule &rule, const OpChoice &choice,
                          size_t index) {
   Sharding sharding = shardingOf(rule, rule.operands[index], choice.axes);
-  sharding.unreduced = choice.unreduced[index];
+  sharding.unreduced = unordered(choice.unreduced[index]);
   return sharding;
 }
 
@@ -416,6 +436,7 @@ Sharding resultSharding(const ShardingRule &rule, const OpChoice &choice,
   for (size_t f = 0; f < choice.axes.size(); ++f)
     if (rule.factors[f].kind == FactorKind::Reduction)
       append(unreduced, choice.axes[f]);
+  unreduced = unordered(std::move(unreduced));
   return sharding;
 }
 
@@ -436,10 +457,10 @@ std::vector<FactorAxes> withMostRanks(const PropagationOp &op,
     return splits;
   int64_t most = 1;
   for (const FactorAxes &axes : splits)
-    most = std::max(most, ranksAtWork(axes));
+    most = std::max(most, ranksAtWork(op.rule, axes));
   splits.erase(std::remove_if(splits.begin(), splits.end(),
                               [&](const FactorAxes &axes) {
-                                return ranksAtWork(axes) < most;
+                                return ranksAtWork(op.rule, axes) < most;
                               }),
                splits.end());
   return splits;
@@ -491,6 +512,7 @@ std::vector<std::vector<OpChoice>> candidates(const PropagationGraph &graph,
   std::vector<std::vector<OpChoice>> result;
   // How a tensor may leave the operation that gives it.
   std::vector<std::vector<AxisList>> unreduced(graph.tensors().size());
+  std::vector<size_t> makers(graph.tensors().size());
   for (const PropagationOp &op : graph.ops()) {
     std::vector<OpChoice> choices;
     Waiting waiting(op, unreduced);
@@ -504,15 +526,19 @@ std::vector<std::vector<OpChoice>> candidates(const PropagationGraph &graph,
     for (const OpChoice &choice : choices)
       for (size_t r = 0; r < op.results.size(); ++r) {
         AxisList axes = resultSharding(op.rule, choice, r).unreduced;
-        std::sort(axes.begin(), axes.end());
         std::vector<AxisList> &own = unreduced[op.results[r]];
         if (!axes.empty() && own.size() < kMostClaims &&
             reductionKind(op.rule, choice) == ReductionKind::Sum &&
             !contains(own, axes))
           own.push_back(axes);
       }
+    for (int tensor : op.results)
+      makers[tensor] = result.size();
     result.push_back(std::move(choices));
   }
+  // Whatever a cap left out, what lies alike has the same choices.
+  for (auto [first, second] : graph.ties())
+    result[makers[second]] = result[makers[first]];
   return result;
 }
 

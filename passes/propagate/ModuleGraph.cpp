@@ -45,7 +45,8 @@ void ModuleGraph::write() {
 }
 
 /// Arguments with one parameter or state name are one value.
-void ModuleGraph::addArgument(func::FuncOp function, BlockArgument argument) {
+LogicalResult ModuleGraph::addArgument(func::FuncOp function,
+                                       BlockArgument argument) {
   unsigned index = argument.getArgNumber();
   Attribute identity = function.getArgAttr(index, TandemDialect::kParameter);
   if (!identity)
@@ -64,15 +65,22 @@ void ModuleGraph::addArgument(func::FuncOp function, BlockArgument argument) {
   auto sharding =
       function.getArgAttrOfType<ShardingAttr>(index, TandemDialect::kSharding);
   auto more = added.find(argumentName(function, index));
-  if (sharding)
+  if (sharding) {
+    auto [first, isFirst] = said.try_emplace(tensor, sharding);
+    if (!isFirst && first->second != sharding)
+      return function.emitOpError()
+             << "argument " << index << " has " << sharding
+             << ", the same parameter or state elsewhere " << first->second
+             << "; annotate them alike or one of them alone";
     graph.annotate(tensor, sharding.getValue(mesh));
-  else if (more != added.end() &&
-           more->second.dims.size() == globalShape(argument.getType()).size())
+  } else if (!said.count(tensor) && more != added.end() &&
+             more->second.dims.size() == globalShape(argument.getType()).size())
     graph.annotate(tensor, more->second);
   if (function.getArgAttr(index, TandemDialect::kParameter))
     graph.setParameter(tensor);
   if (!known)
     graph.addSource(tensor);
+  return success();
 }
 
 LogicalResult ModuleGraph::addFunction(func::FuncOp function) {
@@ -86,7 +94,8 @@ LogicalResult ModuleGraph::addFunction(func::FuncOp function) {
              << argument.getType()
              << ", expected a tensor of static sizes and an element type "
                 "that plans know";
-    addArgument(function, argument);
+    if (failed(addArgument(function, argument)))
+      return failure();
   }
   for (Operation &op : body.without_terminator())
     if (failed(graph.addOperation(&op)))
@@ -118,14 +127,13 @@ LogicalResult ModuleGraph::addResults(func::FuncOp function) {
 LogicalResult ModuleGraph::annotateState(func::FuncOp function,
                                          unsigned argument,
                                          ShardingAttr sharding) {
-  auto own = function.getArgAttrOfType<ShardingAttr>(argument,
-                                                     TandemDialect::kSharding);
-  if (own && own != sharding)
+  int tensor = graph.tensorOf(function.getArgument(argument));
+  auto [first, isFirst] = said.try_emplace(tensor, sharding);
+  if (!isFirst && first->second != sharding)
     return function.emitOpError()
-           << "argument " << argument << " has " << own
+           << "argument " << argument << " has " << first->second
            << ", the result that replaces it " << sharding;
-  graph.annotate(graph.tensorOf(function.getArgument(argument)),
-                 sharding.getValue(mesh));
+  graph.annotate(tensor, sharding.getValue(mesh));
   return success();
 }
 

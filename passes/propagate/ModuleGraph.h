@@ -36,7 +36,8 @@ public:
   void write();
 
 private:
-  void addArgument(mlir::func::FuncOp function, mlir::BlockArgument argument);
+  mlir::LogicalResult addArgument(mlir::func::FuncOp function,
+                                  mlir::BlockArgument argument);
   mlir::LogicalResult addFunction(mlir::func::FuncOp function);
   mlir::LogicalResult addResults(mlir::func::FuncOp function);
   mlir::LogicalResult annotateState(mlir::func::FuncOp function,
@@ -48,6 +49,7 @@ private:
   llvm::StringMap<Sharding> added;
   OperationGraph graph;
   llvm::DenseMap<std::pair<mlir::Attribute, mlir::Type>, int> shared;
+  llvm::DenseMap<int, ShardingAttr> said; ///< Of arguments, by tensor.
   llvm::DenseMap<std::pair<mlir::Operation *, unsigned>, int> results;
 };
 

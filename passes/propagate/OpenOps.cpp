@@ -72,13 +72,12 @@ int64_t OpenOps::exchanged(int op, int choice) {
     if (o.rule.factors[f].kind != FactorKind::Selection || c.axes[f].empty() ||
         o.declares)
       continue;
-    int64_t whole =
+    int64_t part =
         o.exchanged(static_cast<int32_t>(f), sizeOf(c.axes[f])).value_or(0);
-    int64_t others = 1;
+    // What the fullest rank has of it, as everywhere.
     for (size_t g = 0; g < c.axes.size(); ++g)
-      if (g != f)
-        others *= sizeOf(c.axes[g]);
-    int64_t part = (whole + others - 1) / others;
+      if (int64_t size = o.rule.factors[g].size; g != f && size > 0)
+        part = (part * capacityOf(size, c.axes[g]) + size - 1) / size;
     bytes +=
         trafficOf(CollectiveKind::AllReduce, sizeOf(c.axes[f]), part).wireBytes;
   }
@@ -198,15 +197,12 @@ void OpenOps::addShared(int tensor) {
     variable.alternatives.push_back({std::to_string(set), 0});
   network.variables.push_back(std::move(variable));
   CostTerm make{{maker.op, number}, {}};
-  for (size_t m = 0; m < all[maker.op].size(); ++m)
-    for (uint32_t set : sets) {
-      std::vector<int> members;
-      for (size_t t = 0; t < count; ++t)
-        if (set >> t & 1)
-          members.push_back(targets[t]);
-      auto tree = paths.tree(made(maker.op, m, maker.result), members);
-      make.costs.push_back(tree ? weigh(tree->cost) : kForbidden);
-    }
+  for (size_t m = 0; m < all[maker.op].size(); ++m) {
+    std::vector<ReshardPaths::Cost> costs =
+        paths.treeCosts(made(maker.op, m, maker.result), targets);
+    for (uint32_t set : sets)
+      make.costs.push_back(weigh(costs[set]));
+  }
   network.terms.push_back(std::move(make));
   for (size_t i = 0; i < wanted.size(); ++i) {
     CostTerm term{{number, uses[tensor][i].op}, {}};

@@ -23,8 +23,10 @@ def PropagateShardings
     Postcondition: every argument and result of a function has
     `tandem.sharding`; every operation `tandem.shardings`, which says how each
     result lies where it is made, unreduced axes included, and
-    `tandem.choice`, which factor has which axes. A remark tells of each
-    operation that was open what was chosen and what each alternative costs.
+    `tandem.choice`, which factor has which axes, which operands come
+    unreduced and which terms of a sum are added first. A remark tells of each
+    operation that was open what was chosen and what each alternative costs;
+    a warning what the ranks repeat, and which annotation would mend that.
 
     ```mlir
     tandem.mesh @mesh = <["tp"=2]>

@@ -65,16 +65,18 @@ ReshardPaths::Cost ReshardPaths::cost(int from, int to) {
   return {path->wireBytes, static_cast<int64_t>(path->steps.size())};
 }
 
-std::optional<ReshardPaths::Tree>
-ReshardPaths::tree(int from, const std::vector<int> &targets) {
+/// A tree grows by one layout at a time.
+std::vector<ReshardPaths::Grown>
+ReshardPaths::grow(int from, const std::vector<int> &targets) {
   size_t count = targets.size();
   assert(count <= kMostTargets);
-  // A tree grows by one layout at a time; by[s] is the cheapest that holds the
-  // set s, with what was added last and what that was made from.
-  struct Grown {
-    Cost cost{-1, 0};
-    int last = -1, parent = -1;
-  };
+  // From the value, then from each target, to each target.
+  std::vector<Cost> costs;
+  for (int target : targets)
+    costs.push_back(cost(from, target));
+  for (int source : targets)
+    for (int target : targets)
+      costs.push_back(cost(source, target));
   std::vector<Grown> by(size_t(1) << count);
   by[0].cost = {};
   for (size_t set = 0; set < by.size(); ++set) {
@@ -86,7 +88,7 @@ ReshardPaths::tree(int from, const std::vector<int> &targets) {
       for (int parent = -1; parent < static_cast<int>(count); ++parent) {
         if (parent >= 0 && !(set >> parent & 1))
           continue;
-        Cost more = cost(parent < 0 ? from : targets[parent], targets[t]);
+        const Cost &more = costs[(parent + 1) * count + t];
         if (more.bytes < 0)
           continue;
         Cost sum{by[set].cost.bytes + more.bytes,
@@ -97,6 +99,21 @@ ReshardPaths::tree(int from, const std::vector<int> &targets) {
       }
     }
   }
+  return by;
+}
+
+std::vector<ReshardPaths::Cost>
+ReshardPaths::treeCosts(int from, const std::vector<int> &targets) {
+  std::vector<Cost> costs;
+  for (const Grown &grown : grow(from, targets))
+    costs.push_back(grown.cost);
+  return costs;
+}
+
+std::optional<ReshardPaths::Tree>
+ReshardPaths::tree(int from, const std::vector<int> &targets) {
+  size_t count = targets.size();
+  std::vector<Grown> by = grow(from, targets);
   if (by.back().cost.bytes < 0)
     return std::nullopt;
   Tree tree{by.back().cost, std::vector<int>(count, -1), {}};

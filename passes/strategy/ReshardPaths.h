@@ -49,9 +49,19 @@ public:
   /// The cheapest tree over `from` and `targets`, at most kMostTargets;
   /// nothing where one of them cannot be reached.
   std::optional<Tree> tree(int from, const std::vector<int> &targets);
+  /// The same for each set of them, by its bits, the first the lowest.
+  std::vector<Cost> treeCosts(int from, const std::vector<int> &targets);
   static constexpr size_t kMostTargets = 10;
 
 private:
+  /// The cheapest tree that holds a set, with what was added last and what
+  /// that was made from.
+  struct Grown {
+    Cost cost{-1, 0};
+    int last = -1, parent = -1;
+  };
+  std::vector<Grown> grow(int from, const std::vector<int> &targets);
+
   Mesh mesh;
   std::unordered_map<std::string, int> numbers;
   std::vector<TensorType> types;

@@ -227,6 +227,10 @@ TEST(Candidates, OfProductsUseEveryAxis) {
   AxisList both{mesh.whole("tp"), mesh.whole("fsdp")};
   choices = factorChoices(op, {{fsdp}, {}, {both}});
   EXPECT_EQ(choices, (std::vector<FactorAxes>{{fsdp, {}, tp}, {{}, {}, both}}));
+  // One row is on one rank, whatever b takes; d keeps four at work.
+  op.rule.factors[0].size = 1;
+  choices = factorChoices(op, {{fsdp}, {fsdp}, {tp}});
+  EXPECT_EQ(choices, (std::vector<FactorAxes>{{{}, fsdp, tp}}));
 }
 
 } // namespace

@@ -103,3 +103,40 @@ func.func @agree(%x: tensor<4x8xf32> {tandem.sharding = #tandem.sharding<@mesh, 
   %0 = tandem.sum %x, %y : tensor<4x8xf32>
   return %0 : tensor<4x8xf32>
 }
+
+// -----
+
+// Whoever annotates with more axes than anyone would gets all of them.
+tandem.mesh @mesh = <["a"=2, "b"=2, "c"=2, "d"=2, "e"=2]>
+// CHECK-LABEL: func.func @many_axes
+// CHECK-SAME: %{{.*}}: tensor<64x8xf32> {tandem.sharding = #tandem.sharding<@mesh, [{"a", "b", "c", "d", "e"}, {}]>}
+// CHECK: tandem.silu {{.*}}[#tandem.sharding<@mesh, [{"a", "b", "c", "d", "e"}, {}]>]
+func.func @many_axes(
+    %x: tensor<64x8xf32> {tandem.sharding = #tandem.sharding<@mesh, [{"a", "b", "c", "d", "e"}, {}]>})
+    -> (tensor<64x8xf32> {tandem.sharding = #tandem.sharding<@mesh, [{"a", "b", "c", "d", "e"}, {}]>}) {
+  %0 = tandem.silu %x : tensor<64x8xf32>
+  return %0 : tensor<64x8xf32>
+}
+
+// -----
+
+// Results and an open product want %x, which is whole, in six layouts. An
+// all_to_all of the product moves half of 8192 bytes, gathering %w 8192.
+tandem.mesh @mesh = <["a"=2, "b"=2]>
+#r = #tandem.sharding<@mesh, [{}, {}]>
+#0 = #tandem.sharding<@mesh, [{"a"}, {}]>
+#1 = #tandem.sharding<@mesh, [{}, {"a"}]>
+#2 = #tandem.sharding<@mesh, [{"b"}, {}]>
+#3 = #tandem.sharding<@mesh, [{}, {"b"}]>
+#4 = #tandem.sharding<@mesh, [{"a"}, {"b"}]>
+// CHECK-LABEL: func.func @many_layouts
+// CHECK: tandem.einsum {{.*}}[#tandem.sharding<@mesh, [{}, {"a"}]>]
+func.func @many_layouts(%x: tensor<64x64xf32> {tandem.sharding = #r},
+                        %w: tensor<64x64xf32> {tandem.sharding = #1})
+    -> (tensor<64x64xf32> {tandem.sharding = #0}, tensor<64x64xf32> {tandem.sharding = #1},
+        tensor<64x64xf32> {tandem.sharding = #2}, tensor<64x64xf32> {tandem.sharding = #3},
+        tensor<64x64xf32> {tandem.sharding = #4}, tensor<64x64xf32> {tandem.sharding = #0}) {
+  // expected-remark@+1 {{open: k={"a"} moves 4096 bytes; i={"a"} would move 8192}}
+  %0 = tandem.einsum "ij,jk->ik" %x, %w : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %x, %x, %x, %x, %x, %0 : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>
+}
