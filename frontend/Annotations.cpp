@@ -1,6 +1,7 @@
 #include "frontend/Annotations.h"
 
 #include "ir/Dialect.h"
+#include "ir/PortAttributes.h"
 #include "runtime/base/Suggest.h"
 #include "runtime/files/Json.h"
 
@@ -141,6 +142,7 @@ private:
   Status choose(const Annotation &annotation);
   void spreadOverLayers();
   void write(const Target &target, const Annotation &annotation);
+  PortAttributes &portsOf(func::FuncOp function);
   std::vector<std::string> knownNames() const;
 
   Targets targets_;
@@ -148,6 +150,7 @@ private:
   Mesh mesh_;
   FlatSymbolRefAttr meshName_;
   std::map<std::string, const Annotation *> chosen_;
+  llvm::MapVector<Operation *, PortAttributes> ports_;
 };
 
 std::vector<std::string> Applier::knownNames() const {
@@ -191,14 +194,19 @@ void Applier::spreadOverLayers() {
       chosen_.emplace(name.str(), it->second);
 }
 
+PortAttributes &Applier::portsOf(func::FuncOp function) {
+  return ports_.try_emplace(function, function).first->second;
+}
+
 void Applier::write(const Target &target, const Annotation &annotation) {
   Sharding sharding = annotation.sharding;
   if (target.view)
     sharding = target.view.carry(sharding, target.shape);
   auto attr = ShardingAttr::get(meshName_, sharding, mesh_);
   if (target.function) {
-    func::FuncOp function = target.function;
-    function.setArgAttr(target.argument, TandemDialect::kSharding, attr);
+    portsOf(target.function)
+        .argument(target.argument)
+        .set(TandemDialect::kSharding, attr);
   } else {
     ShardingConstraintOp op = target.constraint;
     op.setShardingAttr(attr);
@@ -213,6 +221,8 @@ Status Applier::run() {
     if (auto it = chosen_.find(name.str()); it != chosen_.end())
       for (const Target &target : targets)
         write(target, *it->second);
+  for (auto &[function, ports] : ports_)
+    ports.write();
   return Status();
 }
 

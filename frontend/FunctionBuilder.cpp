@@ -28,11 +28,10 @@ void FunctionBuilder::at(int64_t layer, const llvm::Twine &where) {
 
 Value FunctionBuilder::argument(llvm::StringRef key, Attribute name,
                                 RankedTensorType type) {
-  for (const Argument &known : arguments_)
-    if (known.attributes[0].getName() == key &&
-        known.attributes[0].getValue() == name)
-      return known.value;
-  Value value = function_.getBody().front().addArgument(type, location_);
+  Value &value = known_[{builder_.getStringAttr(key), name}];
+  if (value)
+    return value;
+  value = function_.getBody().front().addArgument(type, location_);
   arguments_.push_back({value, {builder_.getNamedAttr(key, name)}});
   return value;
 }
@@ -61,14 +60,16 @@ void FunctionBuilder::replaceState(llvm::StringRef name, Value value) {
 
 /// Gives each state argument the number of the result that replaces it.
 void FunctionBuilder::tieStates() {
-  for (Argument &argument : arguments_)
-    for (size_t i = 0; i < results_.size(); ++i)
-      if (argument.attributes[0].getName() == TandemDialect::kState &&
-          results_[i].attribute == TandemDialect::kState &&
-          argument.attributes[0].getValue() ==
-              builder_.getStringAttr(results_[i].name))
-        argument.attributes.push_back(builder_.getNamedAttr(
-            TandemDialect::kAliases, builder_.getI64IntegerAttr(i)));
+  for (size_t i = 0; i < results_.size(); ++i) {
+    if (results_[i].attribute != TandemDialect::kState)
+      continue;
+    Value state = known_.lookup({builder_.getStringAttr(TandemDialect::kState),
+                                 builder_.getStringAttr(results_[i].name)});
+    if (state)
+      arguments_[llvm::cast<BlockArgument>(state).getArgNumber()]
+          .attributes.push_back(builder_.getNamedAttr(
+              TandemDialect::kAliases, builder_.getI64IntegerAttr(i)));
+  }
 }
 
 void FunctionBuilder::finish() {

@@ -92,6 +92,9 @@ private:
   mlir::Location location_;
   int64_t layer_ = -1;
   std::vector<Argument> arguments_;
+  /// Arguments by the attribute that names them and the name.
+  llvm::DenseMap<std::pair<mlir::Attribute, mlir::Attribute>, mlir::Value>
+      known_;
   std::vector<Returned> results_;
 };
 

@@ -127,7 +127,8 @@ std::optional<Collective> collectiveOf(Operation *op, const Mesh &mesh) {
 }
 
 FailureOr<std::map<int64_t, Tensor>>
-communicate(const std::map<int64_t, Participant> &participants, const Mesh &mesh) {
+communicate(const std::map<int64_t, Participant> &participants,
+            const Mesh &mesh) {
   std::map<int64_t, Tensor> results;
   for (const auto &[rank, participant] : participants) {
     Collective collective = *collectiveOf(participant.op, mesh);

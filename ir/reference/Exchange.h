@@ -25,7 +25,8 @@ struct Participant {
 /// are combined in rank order. Emits an error at an operation whose result
 /// needs a lane that no rank of its group holds, or whose group is not whole.
 mlir::FailureOr<std::map<int64_t, Tensor>>
-communicate(const std::map<int64_t, Participant> &participants, const Mesh &mesh);
+communicate(const std::map<int64_t, Participant> &participants,
+            const Mesh &mesh);
 
 } // namespace tandem
 

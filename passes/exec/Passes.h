@@ -1,5 +1,4 @@
-//===- Passes.h - From tensors to buffers and launches ------------*- C++
-//-*-===//
+//===- Passes.h - From tensors to buffers and launches ----------*- C++ -*-===//
 
 #ifndef TANDEM_PASSES_EXEC_PASSES_H
 #define TANDEM_PASSES_EXEC_PASSES_H

@@ -1,5 +1,6 @@
 #include "ir/Buffers.h"
 #include "ir/Layers.h"
+#include "ir/PortAttributes.h"
 #include "passes/exec/Passes.h"
 #include "passes/strategy/ArenaPlacement.h"
 
@@ -37,13 +38,15 @@ public:
     if (!solution.ok())
       return function.emitError(solution.status().message());
     Builder builder(function.getContext());
+    PortAttributes ports(function);
     for (auto [buffer, offset] : llvm::zip_equal(owners, solution->offsets)) {
       auto attr = builder.getI64IntegerAttr(offset);
       if (auto argument = dyn_cast<BlockArgument>(buffer))
-        function.setArgAttr(argument.getArgNumber(), "tandem.offset", attr);
+        ports.argument(argument.getArgNumber()).set("tandem.offset", attr);
       else
         cast<AllocOp>(buffer.getDefiningOp()).setOffsetAttr(attr);
     }
+    ports.write();
     function->setAttr("tandem.arena_peak",
                       builder.getI64IntegerAttr(solution->peak));
     function->setAttr("tandem.arena_lower_bound",

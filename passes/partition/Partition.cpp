@@ -1,6 +1,7 @@
 #include "ir/Layers.h"
-#include "passes/strategy/ReshardPaths.h"
+#include "ir/PortAttributes.h"
 #include "passes/partition/Passes.h"
+#include "passes/strategy/ReshardPaths.h"
 
 using namespace mlir;
 
@@ -27,7 +28,6 @@ public:
                << "argument " << argument.getArgNumber()
                << " has no 'tandem.sharding'; run propagate-shardings first";
       setLocalType(argument, sharding, ReductionKind::Sum);
-      function.removeArgAttr(argument.getArgNumber(), TandemDialect::kSharding);
     }
     for (Operation &op : llvm::make_early_inc_range(body.without_terminator()))
       if (failed(visit(&op)))
@@ -37,9 +37,12 @@ public:
       results.push_back(value.getType());
     function.setFunctionType(FunctionType::get(
         function.getContext(), body.getArgumentTypes(), results));
+    PortAttributes ports(function);
+    for (unsigned i = 0; i < body.getNumArguments(); ++i)
+      ports.argument(i).erase(TandemDialect::kSharding);
     for (unsigned i = 0; i < results.size(); ++i)
-      function.removeResultAttr(
-          i, StringAttr::get(function.getContext(), TandemDialect::kSharding));
+      ports.result(i).erase(TandemDialect::kSharding);
+    ports.write();
     // An operation runs on the ranks of one stage.
     setFlops("tandem.flops", mesh.numRanks() / mesh.sizeOf("pp"));
     return success();

@@ -1,5 +1,4 @@
-//===- Passes.h - From global tensors to local ones ---------------*- C++
-//-*-===//
+//===- Passes.h - From global tensors to local ones -------------*- C++ -*-===//
 
 #ifndef TANDEM_PASSES_PARTITION_PASSES_H
 #define TANDEM_PASSES_PARTITION_PASSES_H

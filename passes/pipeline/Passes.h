@@ -1,5 +1,4 @@
-//===- Passes.h - Cutting a model into stages ---------------------*- C++
-//-*-===//
+//===- Passes.h - Cutting a model into stages -------------------*- C++ -*-===//
 
 #ifndef TANDEM_PASSES_PIPELINE_PASSES_H
 #define TANDEM_PASSES_PIPELINE_PASSES_H

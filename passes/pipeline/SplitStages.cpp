@@ -21,7 +21,8 @@ constexpr StringLiteral kEverywhere = "tandem.everywhere";
 class Splitter {
 public:
   Splitter(func::FuncOp function, int64_t stages)
-      : function(function), stages(stages), body(function.getBody().front()) {}
+      : function(function), stages(stages), body(function.getBody().front()),
+        opsOf(stages), sentFrom(stages) {}
 
   LogicalResult run() {
     if (failed(findStages()))
@@ -58,6 +59,7 @@ private:
         return op.emitOpError() << "attribute 'tandem.stage' is " << number
                                 << ", expected below " << stages;
       stageOf[&op] = number;
+      opsOf[number].push_back(&op);
     }
     return success();
   }
@@ -79,6 +81,11 @@ private:
     for (auto [i, value] : llvm::enumerate(terminator->getOperands()))
       if (failed(need(terminator, value, resultStage(i))))
         return failure();
+    for (int64_t stage = 0; stage < stages; ++stage)
+      for (Operation *op : opsOf[stage])
+        for (Value result : op->getResults())
+          if (crossings.count(result))
+            sentFrom[stage].push_back(result);
     return success();
   }
 
@@ -130,14 +137,11 @@ private:
     current = part;
     addArguments(builder, stage);
     receive(builder, stage);
-    for (Operation &op : body.without_terminator()) {
-      auto it = stageOf.find(&op);
-      if (it == stageOf.end() || it->second != stage)
-        continue;
-      fetch(builder, op.getOperands());
-      Operation *copy = builder.clone(op, mapping);
+    for (Operation *op : opsOf[stage]) {
+      fetch(builder, op->getOperands());
+      Operation *copy = builder.clone(*op, mapping);
       copy->removeAttr(TandemDialect::kStage);
-      send(builder, &op);
+      send(builder, op);
     }
     return finish(builder, stage);
   }
@@ -153,10 +157,8 @@ private:
   void addArguments(OpBuilder &builder, int64_t stage) {
     DenseSet<Value> seen;
     SmallVector<Value> open;
-    for (Operation &op : body.without_terminator())
-      if (auto it = stageOf.find(&op);
-          it != stageOf.end() && it->second == stage)
-        llvm::append_range(open, op.getOperands());
+    for (Operation *op : opsOf[stage])
+      llvm::append_range(open, op->getOperands());
     for (auto [i, value] : llvm::enumerate(body.getTerminator()->getOperands()))
       if (resultStage(i) == stage)
         open.push_back(value);
@@ -173,18 +175,15 @@ private:
   }
 
   void receive(OpBuilder &builder, int64_t stage) {
-    for (int64_t from = 0; from < stages; ++from)
-      for (Operation &op : body.without_terminator())
-        for (Value result : op.getResults()) {
-          auto it = crossings.find(result);
-          if (it == crossings.end() || definedOn(result) != from ||
-              !it->second.count(stage))
-            continue;
-          auto recv = RecvOp::create(builder, op.getLoc(), result.getType(),
-                                     builder.getI64IntegerAttr(from));
-          copyLayer(&op, recv);
-          mapping.map(result, recv.getResult());
-        }
+    for (int64_t from = 0; from < stage; ++from)
+      for (Value value : sentFrom[from]) {
+        if (!crossings[value].count(stage))
+          continue;
+        auto recv = RecvOp::create(builder, value.getLoc(), value.getType(),
+                                   builder.getI64IntegerAttr(from));
+        copyLayer(value.getDefiningOp(), recv);
+        mapping.map(value, recv.getResult());
+      }
   }
 
   void send(OpBuilder &builder, Operation *op) {
@@ -293,6 +292,9 @@ private:
   Block &body;
   DenseSet<Value> anywhere;
   DenseMap<Operation *, int64_t> stageOf;
+  std::vector<std::vector<Operation *>> opsOf; ///< By stage.
+  /// Values that cross, by their stage, in order of definition.
+  std::vector<std::vector<Value>> sentFrom;
   DenseMap<Value, std::set<int64_t>> crossings;
   // Of the stage that is being built.
   func::FuncOp current;

@@ -1,5 +1,7 @@
 #include "passes/propagate/ModuleGraph.h"
 
+#include "ir/PortAttributes.h"
+
 using namespace mlir;
 
 namespace tandem {
@@ -141,13 +143,16 @@ void ModuleGraph::writeFunction(func::FuncOp function) {
   if (function.isExternal())
     return;
   Block &body = function.getBody().front();
+  PortAttributes ports(function);
   for (BlockArgument argument : body.getArguments())
-    function.setArgAttr(argument.getArgNumber(), TandemDialect::kSharding,
-                        graph.shardingOf(graph.tensorOf(argument)));
+    ports.argument(argument.getArgNumber())
+        .set(TandemDialect::kSharding,
+             graph.shardingOf(graph.tensorOf(argument)));
   Operation *terminator = body.getTerminator();
   for (unsigned i = 0; i < terminator->getNumOperands(); ++i)
-    function.setResultAttr(i, TandemDialect::kSharding,
-                           graph.shardingOf(results[{terminator, i}]));
+    ports.result(i).set(TandemDialect::kSharding,
+                        graph.shardingOf(results[{terminator, i}]));
+  ports.write();
 }
 
 } // namespace tandem

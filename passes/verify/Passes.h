@@ -1,5 +1,4 @@
-//===- Passes.h - What must hold between steps ------------------*- C++
-//-*-===//
+//===- Passes.h - What must hold between steps ------------------*- C++ -*-===//
 
 #ifndef TANDEM_PASSES_VERIFY_PASSES_H
 #define TANDEM_PASSES_VERIFY_PASSES_H

@@ -1,4 +1,4 @@
-//===- Einsum.h - einsum: sums of products over named dimensions -*- C++ -*-==//
+//===- Einsum.h - Sums of products over named dimensions --------*- C++ -*-===//
 //
 // einsum  A (, B) -> out       numbers []
 //

@@ -4,6 +4,7 @@ import unittest
 
 import diagnostics
 import examples
+import headers
 import includes
 import names
 import prose
@@ -11,6 +12,8 @@ import readme
 import reference
 import sizes
 import symbols
+import tests
+import words
 from tree import Tree
 
 
@@ -100,11 +103,90 @@ class Prose(unittest.TestCase):
 
 
 class Sizes(unittest.TestCase):
-    def test_long_ones_are_named(self):
-        body = "void f() {\n" + "  g();\n" * 70 + "}\n"
-        found = list(sizes.report(Tree({"ir/A.cpp": body * 12})))
+    body = "void f(int a) {\n" + "  g();\n" * 70 + "}\n"
+
+    def test_long_ones_need_a_reason(self):
+        tree = Tree({"ir/A.cpp": self.body * 12})
+        found = sizes.check(tree, {})
         self.assertIn("ir/A.cpp: 864 lines", found[0])
-        self.assertIn("a function of 72 lines", found[1])
+        self.assertIn("f has 72 lines", found[1])
+        known = {"ir/A.cpp": "a table", "ir/A.cpp:f": "a table"}
+        self.assertEqual(sizes.check(tree, known), [])
+
+    def test_methods_and_what_looks_like_them(self):
+        text = (
+            "namespace a {\n// void no() {\nclass B : C<int> {\npublic:\n"
+            '  B() : s("{") {}\n  template <typename T>\n  int get(T t) const {\n'
+            "    if (t) {\n      return 1;\n    }\n    return 2;\n  }\n"
+            "  int x[2] = {f(1), 2};\n};\n} // namespace a\n"
+            "TEST(Suite, Name) {\n  auto l = [&](int i) { return i; };\n}\n"
+        )
+        self.assertEqual(
+            list(sizes.functions(text)),
+            [("B", 5, 1), ("get", 6, 7), ("Suite.Name", 16, 3)],
+        )
+
+    def test_medians(self):
+        self.assertIn("expected 5 to 14", [*sizes.outside(20, (5, 14), "f")][0])
+        self.assertEqual([*sizes.outside(9, (5, 14), "f")], [])
+
+
+class Headers(unittest.TestCase):
+    head = "//===- A.h - What it holds ---*- C++ -*-===//\n//\n// More.\n"
+    guard = "#ifndef TANDEM_IR_A_H\n#define TANDEM_IR_A_H\n#endif\n"
+
+    def found(self, text):
+        return headers.check(Tree({"ir/A.h": text}))
+
+    def test_a_whole_one(self):
+        self.assertEqual(self.found(self.head + self.guard), [])
+
+    def test_what_is_missing(self):
+        self.assertIn("the guard TANDEM_IR_A_H", self.found(self.head)[0])
+        bare = self.head.split("\n")[0] + "\n" + self.guard
+        self.assertIn("no word on what it promises", self.found(bare)[0])
+        other = self.head.replace("A.h", "B.h") + self.guard
+        self.assertIn("expected //===- A.h", self.found(other)[0])
+
+
+class Words(unittest.TestCase):
+    def found(self, path, line):
+        return words.check(Tree({path: line + "\n"}))
+
+    def test_what_says_nothing(self):
+        for path, line in (
+            ("ir/Attribute" + "Utils.cpp", ""),
+            ("ir/A.h", "class Parser" + "Helper;"),
+            ("ir/A.h", "// TO" + "DO: later"),
+            ("README.md", "as iss" + "ue 4 asks"),
+        ):
+            self.assertEqual(len(self.found(path, line)), 1, line)
+
+    def test_what_others_named(self):
+        for line in ('#include "llvm/Misc.h"', "llvm::Common x;", "no issue"):
+            self.assertEqual(self.found("ir/A.h", line), [])
+
+
+class Tests(unittest.TestCase):
+    readme = (
+        "| folder | holds |\n| `test/a/` | `more` |\n"
+        "| figure | command |\n| speed | `python3 test/bench/a.py` |\n"
+        "| all | `ctest --test-dir build -R models_all` |\n"
+    )
+
+    def test_what_is_right(self):
+        tree = Tree({"test/README.md": self.readme, "test/bench/a.py": ""})
+        self.assertEqual(tests.check(tree, {"models_all": ["slow"]}), [])
+
+    def test_what_is_wrong(self):
+        tree = Tree({"test/README.md": self.readme})
+        found = tests.check(tree, {"other_all": ["fast"]})
+        for line, why in zip(found, (
+            "unknown label fast", "expected the label slow",
+            "there is no test/bench/a.py", "no test is called models_all",
+        )):
+            self.assertIn(why, line)
+        self.assertEqual(len(found), 4)
 
 
 class Symbols(unittest.TestCase):

@@ -1,6 +1,7 @@
 #include "tools/tandem/ReadModule.h"
 
 #include "ir/Dialect.h"
+#include "ir/PortAttributes.h"
 #include "passes/import/Passes.h"
 
 #include "mlir/AsmParser/AsmParser.h"
@@ -26,6 +27,7 @@ bool isNamed(mlir::func::FuncOp function, unsigned argument) {
 
 void namePorts(mlir::func::FuncOp function, const mlir::AsmParserState &names) {
   mlir::Builder builder(function.getContext());
+  PortAttributes ports(function);
   const mlir::AsmParserState::BlockDefinition *block =
       function.isExternal() ? nullptr : names.getBlockDef(&function.front());
   for (unsigned i = 0; i < function.getNumArguments(); ++i) {
@@ -37,14 +39,14 @@ void namePorts(mlir::func::FuncOp function, const mlir::AsmParserState &names) {
       const char *begin = range.Start.getPointer() + 1; // behind the `%`
       name = std::string(begin, range.End.getPointer());
     }
-    function.setArgAttr(i, TandemDialect::kInput, builder.getStringAttr(name));
+    ports.argument(i).set(TandemDialect::kInput, builder.getStringAttr(name));
   }
   for (unsigned i = 0; i < function.getNumResults(); ++i)
     if (!function.getResultAttr(i, TandemDialect::kOutput) &&
         !function.getResultAttr(i, TandemDialect::kState))
-      function.setResultAttr(
-          i, TandemDialect::kOutput,
-          builder.getStringAttr("result" + std::to_string(i)));
+      ports.result(i).set(TandemDialect::kOutput,
+                          builder.getStringAttr("result" + std::to_string(i)));
+  ports.write();
 }
 
 } // namespace

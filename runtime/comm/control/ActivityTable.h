@@ -1,5 +1,4 @@
-//===- ActivityTable.h - What a rank is doing, readable by others -*- C++
-//-*-===//
+//===- ActivityTable.h - What a rank is doing, for others -------*- C++ -*-===//
 //
 // What it is: one row a channel (a stream's number) that the stream's thread
 // writes with plain stores and the control thread reads. The writer reads no
