@@ -186,7 +186,8 @@ std::string entryText(const Plan &plan, const fb::Entry &entry,
   std::string text = "\nentry " + entry.name()->str() + "\n";
   text += "  inputs   " + portsText(plan, *entry.inputs()) + "\n";
   text += "  outputs  " + portsText(plan, *entry.outputs()) + "\n";
-  text += "  flops    " + flopsText(entry.flops()) + " on all ranks, " +
+  text += format("  compute  %.3g x of unsharded: ", computeOf(entry)) +
+          flopsText(entry.flops()) + " flops on all ranks, " +
           flopsText(entry.flops_unsharded()) + " unsharded\n";
   text += tableText(plan, entry);
   for (uint32_t stage = 0; options.instructions && stage < plan.stages();
@@ -308,6 +309,12 @@ std::vector<CollectiveRow> collectivesOf(const Plan &plan,
   return rows;
 }
 
+double computeOf(const fb::Entry &entry) {
+  return entry.flops_unsharded()
+             ? static_cast<double>(entry.flops()) / entry.flops_unsharded()
+             : 1;
+}
+
 std::string inspectText(const Plan &plan, const InspectOptions &options) {
   std::string text = headText(plan) + memoryText(plan);
   for (const fb::Entry *entry : *plan.table().entries())
@@ -327,6 +334,7 @@ std::string inspectJson(const Plan &plan) {
                        {"outputs", portsJson(plan, *entry->outputs())},
                        {"flops", entry->flops()},
                        {"flops_unsharded", entry->flops_unsharded()},
+                       {"compute", computeOf(*entry)},
                        {"collectives", rowsJson(plan, *entry)}});
   Json root = {{"schema", table.schema()},
                {"producer", table.producer()->str()},

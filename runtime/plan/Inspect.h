@@ -29,6 +29,10 @@ struct CollectiveRow {
 std::vector<CollectiveRow> collectivesOf(const Plan &plan,
                                          const fb::Entry &entry);
 
+/// Flops of einsum and attention on all ranks, padded lanes counted, as a
+/// multiple of those that one rank alone would need; 1 where there are none.
+double computeOf(const fb::Entry &entry);
+
 /// `tp`, or `tp:(1)2` for a part.
 std::string axisText(const AxisRef &axis, const Mesh &mesh);
 /// `1.5 MiB`

@@ -20,6 +20,7 @@ MEDIAN_FUNCTION = (5, 14)
 REASONS = {
     "passes/partition/InsertReshards.cpp:splitSum": "about to be taken apart",
     "runtime/files/tokenizer/UnicodeTables.cpp": "tables of Unicode",
+    "test/fuzz/equivalence/RandomOps.cpp": "a row for every operation",
     "test/ir/OperationTest.cpp:Operations.MovingElements": "a table of cases",
     "test/unit/plan/SmallPlans.cpp:twoStagePlan": "one plan from top to bottom",
     "test/unit/plan/VerifyTest.cpp:VerifyStructure.IndicesAreInRange":

@@ -17,8 +17,7 @@ void addInspect(Program &program) {
     TANDEM_ASSIGN(Plan plan, Plan::load(*path));
     InspectOptions options;
     options.instructions = logLevel() >= LogLevel::Debug;
-    std::cout << (*json ? inspectJson(plan) : inspectText(plan, options))
-              << "\n";
+    std::cout << (*json ? inspectJson(plan) : inspectText(plan, options));
     return Status();
   });
 }

@@ -11,6 +11,7 @@ namespace {
 
 struct CompileFlags : CompileOptions {
   std::string output, memory;
+  bool json = false;
 };
 
 void addCompileOptions(CLI::App *command, CompileFlags &flags) {
@@ -31,6 +32,8 @@ void addCompileOptions(CLI::App *command, CompileFlags &flags) {
       ->add_option("--max-reshard-bytes", flags.maxReshardBytes,
                    "Refuse collectives that move more a device")
       ->check(atLeast(0));
+  command->add_flag("--json", flags.json,
+                    "Print what the plan holds as one JSON object");
 }
 
 Status runCompile(CompileFlags &flags) {
@@ -50,7 +53,7 @@ Status runCompile(CompileFlags &flags) {
   TANDEM_TRY(file.write(plan->bytes().data(), plan->bytes().size()));
   TANDEM_TRY(file.commit());
   if (!flags.printAnnotations)
-    std::cout << inspectText(*plan) << "\n";
+    std::cout << (flags.json ? inspectJson(*plan) : inspectText(*plan));
   return Status();
 }
 

@@ -29,6 +29,7 @@ TEST(Inspect, JsonOfTheMlp) {
   EXPECT_EQ(entry["name"], "forward");
   EXPECT_EQ(entry["flops"], 2048);
   EXPECT_EQ(entry["flops_unsharded"], 2048);
+  EXPECT_EQ(entry["compute"], 1);
   EXPECT_EQ(entry["inputs"][0]["name"], "x");
   EXPECT_EQ(entry["inputs"][0]["dtype"], "f32");
   EXPECT_EQ(entry["outputs"][0]["shape"], json({4, 8}));
@@ -41,6 +42,20 @@ TEST(Inspect, JsonOfTheMlp) {
                                                 {"wire_bytes", 128},
                                                 {"cause", "einsum"},
                                                 {"location", "mlp.c_proj"}}}));
+}
+
+TEST(Inspect, ComputeCountsWhatIsDoneTwice) {
+  fb::PlanT native = test::mlpPlan();
+  native.entries[0]->flops = 2048 + 512;
+  EXPECT_EQ(inspected(native)["entries"][0]["compute"], 1.25);
+  Result<Plan> plan = Plan::fromNative(native);
+  ASSERT_TRUE(plan.ok());
+  EXPECT_NE(inspectText(*plan).find("compute  1.25 x of unsharded: 2.56 K "
+                                    "flops on all ranks, 2.05 K unsharded"),
+            std::string::npos);
+  // What has no products replicates none.
+  native.entries[0]->flops = native.entries[0]->flops_unsharded = 0;
+  EXPECT_EQ(inspected(native)["entries"][0]["compute"], 1);
 }
 
 TEST(Inspect, JsonOfTwoStages) {
