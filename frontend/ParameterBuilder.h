@@ -1,5 +1,4 @@
-//===- ParameterBuilder.h - Parameters as views of stored tensors -*- C++
-//-*-===//
+//===- ParameterBuilder.h - Parameters, views of stored tensors -*- C++ -*-===//
 //
 // Gives the weight or bias of a role as a parameter of the function that is
 // being written: a view of the stored tensor in which outputs come before

@@ -1,5 +1,4 @@
-//===- Advice.h - What annotations leave repeated, and the remedy -*- C++
-//-*-===//
+//===- Advice.h - What annotations leave repeated ---------------*- C++ -*-===//
 //
 // What it is: a warning where ranks compute the same or move more than they
 // would with one more annotation. Tried are the inputs, and the parameters

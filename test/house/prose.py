@@ -30,11 +30,20 @@ def candidates(folder, path):
         yield path + ending
 
 
+def stands_for(tree, path):
+    """Whether `a/MODEL-NAME.txt` stands for a file that is there."""
+    if not re.search(r"[A-Z]{2}", path):
+        return False
+    pattern = re.sub(r"[A-Z]{2,}", r"[\\w.]+", re.escape(path))
+    return any(re.fullmatch(pattern, other) for other in tree.files)
+
+
 def readme_paths(tree):
     for path in tree.paths(".md"):
         folder = os.path.dirname(path)
         for number, named in named_paths(tree.files[path]):
-            if not any(tree.exists(c) for c in candidates(folder, named)):
+            names = list(candidates(folder, named))
+            if not any(tree.exists(c) or stands_for(tree, c) for c in names):
                 yield f"{path}:{number}: there is no {named}"
 
 

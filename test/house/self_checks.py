@@ -92,6 +92,12 @@ class Prose(unittest.TestCase):
             prose.check(tree), ["README.md:1: there is no ir/Gone.h"]
         )
 
+    def test_a_path_with_words_to_fill_in(self):
+        files = {"README.md": "`test/MODEL-NAME.txt`", "test/gpt2-a.txt": ""}
+        self.assertEqual(prose.check(Tree(files)), [])
+        del files["test/gpt2-a.txt"]
+        self.assertEqual(len(prose.check(Tree(files))), 1)
+
     def test_a_room_without_a_readme(self):
         found = prose.check(Tree({"runtime/base/A.h": ""}))
         self.assertEqual(found, ["runtime/base: no README.md"])

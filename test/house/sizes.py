@@ -18,10 +18,10 @@ MEDIAN_FUNCTION = (5, 14)
 
 # What may be long, `path` or `path:function`, and why.
 REASONS = {
-    "passes/partition/InsertReshards.cpp:splitSum": "about to be taken apart",
     "runtime/files/tokenizer/UnicodeTables.cpp": "tables of Unicode",
     "test/fuzz/equivalence/RandomOps.cpp": "a row for every operation",
     "test/ir/OperationTest.cpp:Operations.MovingElements": "a table of cases",
+    "test/plan/MutationTest.cpp:expectedWords": "a row for every mutation",
     "test/unit/plan/SmallPlans.cpp:twoStagePlan": "one plan from top to bottom",
     "test/unit/plan/VerifyTest.cpp:VerifyStructure.IndicesAreInRange":
         "a table of cases",

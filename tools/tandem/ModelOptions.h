@@ -20,7 +20,7 @@ struct ModelOptions {
   std::string defaultEntry = "generate";
   std::string dtype; ///< Empty: the source's.
   int64_t batch = 1;
-  int64_t maxSeq = 0; ///< 0: the model's, at most 2048.
+  int64_t maxSeq = 0;         ///< 0: the model's, at most 2048.
   bool attentionMask = false; ///< `logits` and `next` take one.
   bool strict = false;
 };
