@@ -125,8 +125,9 @@ TEST_F(Annotations, AreRefusedWithTheirLine) {
                 "expected 2 as in shape [11, 8]");
   expectRefusal(apply("lm_head.weight : [{\"xy\"}, {}]"), "a.txt:1: ");
   expectRefusal(apply("lm_head.weight : [{\"tp\"}, {\"tp\"}]"), "a.txt:1: ");
-  expectRefusal(apply("lm_head.weight"),
-                "a.txt:1: expected NAME : SHARDING, got string \"lm_head.weight\"");
+  expectRefusal(
+      apply("lm_head.weight"),
+      "a.txt:1: expected NAME : SHARDING, got string \"lm_head.weight\"");
   expectRefusal(apply("lm_head.weight : [{\"pp\"}, {}]", "pp=2"),
                 "axis \"pp\" holds stages and splits no tensor");
   expectRefusal(readAnnotations(model_.folder / "none.txt", mesh_),

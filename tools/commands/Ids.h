@@ -9,7 +9,8 @@
 
 namespace tandem {
 
-/// `1,2,3` or `[1, 2, 3]`, as printIds writes it; refuses what is no list of numbers from 0 to 2^31 - 1.
+/// `1,2,3` or `[1, 2, 3]`, as printIds writes it; refuses what is no list of
+/// numbers from 0 to 2^31 - 1.
 Result<std::vector<int32_t>> parseIds(const std::string &text);
 /// `[1, 2, 3]`
 template <typename Id> std::string printIds(const std::vector<Id> &ids) {

@@ -394,10 +394,11 @@ TEST(VerifyMemory, LiedSizes) {
               [](fb::PlanT &plan) { plan.memory[0]->arena_lower_bound = 512; }),
       "pp 0 declares that 512 bytes live at once in an arena of 256 bytes");
   EXPECT_EQ(verdict(mlpPlan(), {768}), "fine");
-  EXPECT_EQ(verdict(mlpPlan(), {767}),
-            "pp 0 needs 768 bytes (parameters 512 bytes, state 0 bytes, arena "
-            "256 bytes), allowed are 767 bytes; compile with a smaller --max-seq, "
-            "--batch or --dtype, or for more ranks");
+  EXPECT_EQ(
+      verdict(mlpPlan(), {767}),
+      "pp 0 needs 768 bytes (parameters 512 bytes, state 0 bytes, arena "
+      "256 bytes), allowed are 767 bytes; compile with a smaller --max-seq, "
+      "--batch or --dtype, or for more ranks");
 }
 
 TEST(VerifyMemory, MisalignedValue) {
