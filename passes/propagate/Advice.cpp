@@ -43,11 +43,14 @@ public:
     if (!repeats && best.bytes >= now.bytes * kFewerBytes)
       return;
     InFlightDiagnostic warning = module.emitWarning();
+    std::string axes = graph.operations().repeating();
+    if (repeats && axes.empty())
+      warning << "uneven pieces make work: ";
+    else if (repeats)
+      warning << "the ranks of " << axes << " repeat work: ";
     if (repeats)
-      warning << "the ranks of " << graph.operations().repeating()
-              << " repeat work: " << ratio(now.compute)
-              << " x the flops of one rank alone, and " << now.bytes
-              << " bytes a device";
+      warning << ratio(now.compute) << " x the flops of one rank alone, and "
+              << now.bytes << " bytes a device";
     else
       warning << now.bytes << " bytes move on each device";
     if (added.empty()) {

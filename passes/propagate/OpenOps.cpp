@@ -10,17 +10,13 @@ namespace {
 constexpr int kByteShift = 16;
 constexpr int64_t kMostBytes = int64_t(1) << 44;
 
-/// The sets of `count` that hold `required` and up to three others, of all
-/// sizes where there are few: few values are ever wanted in more than three
-/// layouts that are not fixed. All together always serve. Smaller sets go
-/// first.
-std::vector<uint32_t> smallSets(size_t count, uint32_t required) {
+/// The sets of `count` that hold `required` and up to `most` others; smaller
+/// ones go first.
+std::vector<uint32_t> smallSets(size_t count, uint32_t required, int most) {
   std::vector<uint32_t> sets;
   auto bits = [](uint32_t set) { return __builtin_popcount(set); };
-  uint32_t full = (1u << count) - 1;
-  for (uint32_t set = 1; set <= full; ++set)
-    if ((set & required) == required &&
-        (count <= 5 || bits(set & ~required) <= 3 || set == full))
+  for (uint32_t set = 1; set < 1u << count; ++set)
+    if ((set & required) == required && bits(set & ~required) <= most)
       sets.push_back(set);
   std::stable_sort(sets.begin(), sets.end(),
                    [&](uint32_t a, uint32_t b) { return bits(a) < bits(b); });
@@ -183,14 +179,18 @@ void OpenOps::addShared(int tensor) {
     }
   }
   size_t count = targets.size();
-  if (count > ReshardPaths::kMostTargets)
+  if (count > ReshardPaths::kMostTargets) {
+    exact = false;
     return addApart(tensor);
+  }
   uint32_t required = 0; // what a use wants whatever it chooses
   for (const std::vector<size_t> &choices : wanted)
     if (std::count(choices.begin(), choices.end(), choices[0]) ==
         static_cast<int64_t>(choices.size()))
       required |= 1u << choices[0];
-  std::vector<uint32_t> sets = smallSets(count, required);
+  // Each use adds one.
+  std::vector<uint32_t> sets =
+      smallSets(count, required, static_cast<int>(wanted.size()));
   int number = static_cast<int>(network.variables.size());
   CostVariable variable{"result of " + graph.ops()[maker.op].name, {}};
   for (uint32_t set : sets)
@@ -226,6 +226,7 @@ void OpenOps::addTie(int first, int second) {
 
 Status OpenOps::solve() {
   network = {};
+  exact = true;
   addOps();
   for (size_t t = 0; t < graph.tensors().size(); ++t)
     addValue(static_cast<int>(t));
@@ -235,7 +236,7 @@ Status OpenOps::solve() {
   if (!solution.ok())
     return solution.status();
   std::copy_n(solution->alternatives.begin(), decided.size(), decided.begin());
-  exact = solution->exact;
+  exact = exact && solution->exact;
   gapBytes = (solution->cost - solution->lowerBound) >> kByteShift;
   return Status();
 }

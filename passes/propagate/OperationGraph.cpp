@@ -178,22 +178,30 @@ std::string OperationGraph::repeating() const {
     if (axis.size > 1 && axis.name != "pp" && repeated > 0.04 * all)
       text += (text.empty() ? "\"" : ", \"") + axis.name + "\"";
   }
-  return text.empty() ? "uneven pieces" : text;
+  return text;
 }
 
 int64_t OperationGraph::bytes() const {
   return openOps->bytesOf(openOps->taken()).value_or(0);
 }
 
+/// What was decided without proof is said; aloud where it could cost a part
+/// that matters.
+void OperationGraph::reportGap() {
+  auto first = llvm::find_if(operations, [](Operation *op) { return op; });
+  if (openOps->isExact() || first == operations.end())
+    return;
+  int64_t all = bytes(), gap = openOps->gap();
+  InFlightDiagnostic diagnostic =
+      gap > all / 20 ? (*first)->emitWarning() : (*first)->emitRemark();
+  diagnostic << "too much is open together to prove what is cheapest";
+  if (gap > 0)
+    diagnostic << ": " << all << " bytes move on each device, and others might "
+               << "move up to " << gap << " fewer";
+}
+
 void OperationGraph::report() {
-  if (!openOps->isExact() && !operations.empty())
-    for (Operation *op : operations)
-      if (op) {
-        op->emitRemark("too many operations are open together to prove the "
-                       "choice; others might move up to ")
-            << openOps->gap() << " bytes fewer";
-        break;
-      }
+  reportGap();
   for (size_t o = 0; o < operations.size(); ++o)
     if (!graph.ops()[o].declares && openOps->choices(o).size() > 1)
       report(static_cast<int>(o));

@@ -48,7 +48,7 @@ public:
 
   /// Products' flops of all ranks over those of one rank alone.
   double compute() const;
-  /// The axes whose ranks repeat most of them: `"dp", "tp"`.
+  /// The axes whose ranks repeat some of them, `"dp", "tp"`; empty for none.
   std::string repeating() const;
   /// Wire bytes of one device, all values and functions together.
   int64_t bytes() const;
@@ -63,6 +63,7 @@ private:
   mlir::ArrayAttr axesAttr(const std::vector<AxisList> &lists) const;
   int64_t ranksOfStage() const;
   void write(int number) const;
+  void reportGap();
   void report(int number);
 
   PropagationGraph graph;
