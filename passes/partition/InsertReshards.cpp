@@ -220,20 +220,15 @@ private:
       targets.push_back(&need);
       numbers.push_back(paths.numberOf(need.type));
     }
-    std::vector<int> parents(targets.size(), -1), order;
-    for (size_t t = 0; t < targets.size(); ++t)
-      order.push_back(static_cast<int>(t));
-    if (targets.size() <= ReshardPaths::kMostTargets) {
-      auto tree = paths.tree(paths.numberOf(from), numbers);
-      if (!tree)
-        return refuse(from, *targets[0]);
-      parents = std::move(tree->parents);
-      order = std::move(tree->order);
-    }
+    auto tree = paths.tree(paths.numberOf(from), numbers);
+    if (!tree)
+      return refuse(from, *targets[0]);
     SmallVector<Value> settled(targets.size());
-    for (int t : order)
-      settled[t] = reshard(parents[t] < 0 ? value : settled[parents[t]],
-                           *targets[t], from, value);
+    for (int t : tree->order) {
+      int parent = tree->parents[t];
+      settled[t] = reshard(parent < 0 ? value : settled[parent], *targets[t],
+                           from, value);
+    }
     for (const Need &need : needs[value])
       for (size_t t = 0; t < targets.size(); ++t)
         if (need.type != from && need.type == targets[t]->type)

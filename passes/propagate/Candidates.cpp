@@ -57,8 +57,14 @@ public:
 
   /// The lists that each factor of an operation may take, results' first.
   std::vector<std::vector<AxisList>> of(const PropagationOp &op) const {
+    return listsOf(op, op.declares ? 0 : op.operands.size());
+  }
+
+private:
+  /// What the results and the first `operands` operands claim of each factor.
+  std::vector<std::vector<AxisList>> listsOf(const PropagationOp &op,
+                                             size_t operands) const {
     std::vector<std::vector<AxisList>> lists(op.rule.factors.size());
-    size_t operands = op.declares ? 0 : op.operands.size();
     for (size_t i = op.operands.size(); i < op.numTensors(); ++i)
       project(op, i, lists);
     for (size_t i = 0; i < operands; ++i)
@@ -66,7 +72,6 @@ public:
     return lists;
   }
 
-private:
   void visit(size_t o) {
     const PropagationOp &op = graph.ops()[o];
     int64_t version = 0;
@@ -75,11 +80,7 @@ private:
     if (seen[o] == version)
       return;
     seen[o] = version;
-    std::vector<std::vector<AxisList>> lists(op.rule.factors.size());
-    for (size_t i = op.operands.size(); i < op.numTensors(); ++i)
-      project(op, i, lists);
-    for (size_t i = 0; i < op.operands.size(); ++i)
-      project(op, i, lists);
+    std::vector<std::vector<AxisList>> lists = listsOf(op, op.operands.size());
     for (size_t i = 0; i < op.numTensors(); ++i)
       for (size_t d = 0; d < dims[op.tensor(i)].size(); ++d)
         spread(op, i, d, lists);

@@ -8,7 +8,7 @@ namespace tandem {
 namespace {
 
 /// The argument that result `index` replaces, if it does.
-static std::optional<unsigned> stateOf(func::FuncOp function, unsigned index) {
+std::optional<unsigned> stateOf(func::FuncOp function, unsigned index) {
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
     if (auto aliases =
             function.getArgAttrOfType<IntegerAttr>(i, TandemDialect::kAliases))
@@ -53,15 +53,15 @@ LogicalResult ModuleGraph::addArgument(func::FuncOp function,
   Attribute identity = function.getArgAttr(index, TandemDialect::kParameter);
   if (!identity)
     identity = function.getArgAttr(index, TandemDialect::kState);
-  auto it = shared.end();
   bool known = false;
   if (identity) {
     auto key = std::make_pair(identity, argument.getType());
-    it = shared.find(key);
+    auto it = shared.find(key);
     known = it != shared.end();
-    if (!known)
-      it = shared.insert({key, graph.tensorOf(argument)}).first;
-    graph.setTensor(argument, it->second);
+    if (known)
+      graph.setTensor(argument, it->second);
+    else
+      shared[key] = graph.tensorOf(argument);
   }
   int tensor = graph.tensorOf(argument);
   auto sharding =

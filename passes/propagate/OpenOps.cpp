@@ -127,7 +127,7 @@ void OpenOps::addOps() {
     for (size_t c = 0; c < all[o].size(); ++c) {
       int op = static_cast<int>(o), choice = static_cast<int>(c);
       variable.alternatives.push_back(
-          {text(op, choice),
+          {std::to_string(choice),
            weighed(exchanged(op, choice)) + std::min<int64_t>(choice, 7)});
     }
     network.variables.push_back(std::move(variable));
@@ -272,18 +272,8 @@ std::optional<int64_t> OpenOps::bytesOfValue(int tensor,
     if (std::find(targets.begin(), targets.end(), target) == targets.end())
       targets.push_back(target);
   }
-  if (targets.size() <= ReshardPaths::kMostTargets) {
-    auto tree = paths.tree(from, targets);
-    return tree ? std::optional(tree->cost.bytes) : std::nullopt;
-  }
-  int64_t bytes = 0;
-  for (int target : targets) {
-    int64_t more = paths.cost(from, target).bytes;
-    if (more < 0)
-      return std::nullopt;
-    bytes += more;
-  }
-  return bytes;
+  auto tree = paths.tree(from, targets);
+  return tree ? std::optional(tree->cost.bytes) : std::nullopt;
 }
 
 std::optional<int64_t> OpenOps::bytesOf(const std::vector<int> &taken) {

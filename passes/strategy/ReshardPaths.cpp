@@ -111,8 +111,24 @@ ReshardPaths::treeCosts(int from, const std::vector<int> &targets) {
 }
 
 std::optional<ReshardPaths::Tree>
+ReshardPaths::star(int from, const std::vector<int> &targets) {
+  Tree tree{{}, std::vector<int>(targets.size(), -1), {}};
+  for (size_t t = 0; t < targets.size(); ++t) {
+    Cost more = cost(from, targets[t]);
+    if (more.bytes < 0)
+      return std::nullopt;
+    tree.cost.bytes += more.bytes;
+    tree.cost.steps += more.steps;
+    tree.order.push_back(static_cast<int>(t));
+  }
+  return tree;
+}
+
+std::optional<ReshardPaths::Tree>
 ReshardPaths::tree(int from, const std::vector<int> &targets) {
   size_t count = targets.size();
+  if (count > kMostTargets)
+    return star(from, targets);
   std::vector<Grown> by = grow(from, targets);
   if (by.back().cost.bytes < 0)
     return std::nullopt;

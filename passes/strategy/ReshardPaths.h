@@ -46,10 +46,11 @@ public:
     std::vector<int> parents;
     std::vector<int> order; ///< The targets, each behind its parent.
   };
-  /// The cheapest tree over `from` and `targets`, at most kMostTargets;
-  /// nothing where one of them cannot be reached.
+  /// The cheapest tree over `from` and `targets`; of more than kMostTargets
+  /// each is made from `from`. Nothing where one of them cannot be reached.
   std::optional<Tree> tree(int from, const std::vector<int> &targets);
-  /// The same for each set of them, by its bits, the first the lowest.
+  /// The same for each set of them, by its bits, the first the lowest; at most
+  /// kMostTargets.
   std::vector<Cost> treeCosts(int from, const std::vector<int> &targets);
   static constexpr size_t kMostTargets = 10;
 
@@ -60,6 +61,7 @@ private:
     Cost cost{-1, 0};
     int last = -1, parent = -1;
   };
+  std::optional<Tree> star(int from, const std::vector<int> &targets);
   std::vector<Grown> grow(int from, const std::vector<int> &targets);
 
   Mesh mesh;
