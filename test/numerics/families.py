@@ -284,6 +284,16 @@ class LlamaNames(Model):
     def normed(self, at, q, k):
         return q, k
 
+    # Llama's own; families that differ have theirs.
+    def logits(self, ids):
+        x = self.embed(ids)
+        for at in self.places():
+            y = self.norm(at + "input_layernorm", x)
+            x = add(x, self.attention(at, y))
+            y = self.norm(at + "post_attention_layernorm", x)
+            x = add(x, self.gated(at, y))
+        return self.head(x)
+
     def gated(self, at, x, activation=silu):
         gate = self.linear(at + "mlp.gate_proj", x)
         up = self.linear(at + "mlp.up_proj", x)
@@ -371,15 +381,6 @@ class StableLm(LlamaNames):
     def turn(self, head, position):
         return rotateHalves(head, position, len(head) // 4, 10000.0)
 
-    def logits(self, ids):
-        x = self.embed(ids)
-        for at in self.places():
-            y = self.norm(at + "input_layernorm", x)
-            x = add(x, self.attention(at, y))
-            y = self.norm(at + "post_attention_layernorm", x)
-            x = add(x, self.gated(at, y))
-        return self.head(x)
-
 
 class StableLmParallel(StableLm):
     CONFIG = {**StableLm.CONFIG, "use_parallel_residual": True,
@@ -458,15 +459,6 @@ class LlamaYarn(LlamaNames):
         turned = rotateHalves(head, position, len(head), 100.0, frequency)
         grown = 0.1 * math.log(factor) + 1
         return [x * grown for x in turned]
-
-    def logits(self, ids):
-        x = self.embed(ids)
-        for at in self.places():
-            y = self.norm(at + "input_layernorm", x)
-            x = add(x, self.attention(at, y))
-            y = self.norm(at + "post_attention_layernorm", x)
-            x = add(x, self.gated(at, y))
-        return self.head(x)
 
 
 class LlamaOdd(LlamaNames):
