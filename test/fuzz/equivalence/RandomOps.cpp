@@ -1,3 +1,6 @@
+// Long, since one list: a maker for each operation, of a few lines each, and
+// the table that a test holds to the dialect's operations.
+
 #include "test/fuzz/equivalence/RandomOps.h"
 
 #include "test/fuzz/equivalence/RandomShardings.h"
