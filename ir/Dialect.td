@@ -41,6 +41,9 @@ def Tandem_Dialect : Dialect {
     /// Names of the discardable attributes.
     static constexpr llvm::StringLiteral kLayer = "tandem.layer";
     static constexpr llvm::StringLiteral kStage = "tandem.stage";
+    static constexpr llvm::StringLiteral kBackward = "tandem.backward";
+    static constexpr llvm::StringLiteral kRecomputed = "tandem.recomputed";
+    static constexpr llvm::StringLiteral kAction = "tandem.action";
     static constexpr llvm::StringLiteral kSharding = "tandem.sharding";
     static constexpr llvm::StringLiteral kShardings = "tandem.shardings";
     static constexpr llvm::StringLiteral kChoice = "tandem.choice";
@@ -49,6 +52,10 @@ def Tandem_Dialect : Dialect {
     static constexpr llvm::StringLiteral kOutput = "tandem.output";
     static constexpr llvm::StringLiteral kState = "tandem.state";
     static constexpr llvm::StringLiteral kAliases = "tandem.aliases";
+    static constexpr llvm::StringLiteral kGradient = "tandem.gradient";
+    static constexpr llvm::StringLiteral kDifferentiate =
+        "tandem.differentiate";
+    static constexpr llvm::StringLiteral kOptimizer = "tandem.optimizer";
   }];
 }
 

@@ -88,6 +88,23 @@ def PartitionOpInterface : OpInterface<"PartitionOpInterface"> {
   ];
 }
 
+def DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
+  let cppNamespace = "::tandem";
+  let description = [{
+    An operation's vector-Jacobian product, written in operations: reverse mode
+    (`passes/autodiff`) asks for it once it knows the gradients of the results.
+  }];
+  let methods = [
+    InterfaceMethod<[{Creates the gradients of the operands from those of the
+        results. `gradients` has one value a result, of its type; null where
+        the loss does not depend on it. The answer has one a operand; null
+        where there is none (integers, or a derivative of zero everywhere).
+        The operation stays; its operands and results may be read.}],
+        "::llvm::SmallVector<::mlir::Value>", "differentiate",
+        (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$gradients)>,
+  ];
+}
+
 def KernelOpInterface : OpInterface<"KernelOpInterface"> {
   let cppNamespace = "::tandem";
   let description = [{

@@ -7,13 +7,17 @@
 
 namespace tandem {
 
-/// Gives `to` the layer of `from`, where it has one.
+/// Gives `to` the place of `from` in a step: layer, whether it is of the
+/// backward pass or computed again for it, action; what of them `from` has.
 inline void copyLayer(mlir::Operation *from, mlir::Operation *to) {
-  if (mlir::Attribute layer = from->getAttr(TandemDialect::kLayer))
-    to->setAttr(TandemDialect::kLayer, layer);
+  for (llvm::StringLiteral name :
+       {TandemDialect::kLayer, TandemDialect::kBackward,
+        TandemDialect::kRecomputed, TandemDialect::kAction})
+    if (mlir::Attribute value = from->getAttr(name))
+      to->setAttr(name, value);
 }
 
-/// Gives `to` the layer and the stage of `from`, where it has them.
+/// The same, and its stage.
 inline void copyLayerAndStage(mlir::Operation *from, mlir::Operation *to) {
   copyLayer(from, to);
   if (mlir::Attribute stage = from->getAttr(TandemDialect::kStage))

@@ -8,6 +8,7 @@ include "ir/ops/Elementwise.td"
 include "ir/ops/Indexing.td"
 include "ir/ops/Shape.td"
 include "ir/ops/Structure.td"
+include "ir/ops/Training.td"
 include "ir/ops/Transformer.td"
 
 #endif // TANDEM_IR_OPS_OPS_TD

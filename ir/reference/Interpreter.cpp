@@ -1,4 +1,5 @@
 #include "ir/reference/Interpreter.h"
+#include "ir/Microbatches.h"
 #include "ir/reference/Distribution.h"
 #include "ir/reference/Exchange.h"
 
@@ -13,15 +14,74 @@ namespace {
 constexpr StringLiteral kEntry = "tandem.entry";
 constexpr StringLiteral kPp = "tandem.pp";
 
+/// An operation that runs, for a microbatch where it is of the body.
+struct Turn {
+  Operation *op = nullptr;
+  int64_t microbatch = -1; ///< -1: once a step.
+};
+
+/// What one rank knows: values of a step, and those of each microbatch.
+struct RankValues {
+  DenseMap<Value, Tensor> ofStep;
+  std::vector<DenseMap<Value, Tensor>> ofMicrobatch;
+
+  const Tensor &get(Value value, int64_t microbatch) const {
+    if (microbatch >= 0) {
+      const DenseMap<Value, Tensor> &own =
+          ofMicrobatch[static_cast<size_t>(microbatch)];
+      if (auto it = own.find(value); it != own.end())
+        return it->second;
+    }
+    return ofStep.find(value)->second;
+  }
+
+  /// A sum over microbatches grows, any other value is new.
+  void set(Value value, int64_t microbatch, Tensor tensor) {
+    if (value.getDefiningOp<AccumulateOp>()) {
+      auto [it, first] = ofStep.try_emplace(value, tensor);
+      if (!first)
+        for (size_t i = 0; i < tensor.data().size(); ++i)
+          it->second.data()[i] += tensor.data()[i];
+      return;
+    }
+    DenseMap<Value, Tensor> &own =
+        microbatch < 0 ? ofStep : ofMicrobatch[static_cast<size_t>(microbatch)];
+    own[value] = std::move(tensor);
+  }
+};
+
 /// One function and the ranks that run it, all at the same operation.
 struct Program {
   func::FuncOp function;
   std::vector<int64_t> ranks;
-  Block::iterator next;
-  std::vector<DenseMap<Value, Tensor>> values; ///< One for each of `ranks`.
+  std::vector<Turn> turns;
+  size_t next = 0;
+  std::vector<RankValues> values; ///< One for each of `ranks`.
 
-  bool isDone() { return next->hasTrait<OpTrait::IsTerminator>(); }
+  bool isDone() const { return next == turns.size(); }
+  Operation *op() const { return turns[next].op; }
+  const Tensor &get(size_t rank, Value value) const {
+    return values[rank].get(value, turns[next].microbatch);
+  }
+  void set(size_t rank, Value value, Tensor tensor) {
+    values[rank].set(value, turns[next].microbatch, std::move(tensor));
+  }
 };
+
+/// Prologue, the body for each microbatch, epilogue.
+std::vector<Turn> turnsOf(func::FuncOp function, const StepParts &parts) {
+  std::vector<Turn> turns;
+  auto add = [&](StepPart part, int64_t microbatch) {
+    for (Operation &op : function.getBody().front().without_terminator())
+      if (parts.of(&op) == part)
+        turns.push_back({&op, microbatch});
+  };
+  add(StepPart::Prologue, -1);
+  for (int64_t i = 0; i < parts.microbatches(); ++i)
+    add(StepPart::Body, i);
+  add(StepPart::Epilogue, -1);
+  return turns;
+}
 
 /// A tensor under way between two ranks.
 struct Message {
@@ -57,7 +117,7 @@ public:
 private:
   LogicalResult advance(Program &program, bool &advanced) {
     while (!program.isDone()) {
-      Outcome outcome = step(program, &*program.next);
+      Outcome outcome = step(program, program.op());
       if (outcome == Outcome::Failed)
         return failure();
       if (outcome == Outcome::Waits)
@@ -96,17 +156,19 @@ private:
     if (!reference)
       return op->emitOpError("has no meaning for the reference evaluator");
     for (size_t r = 0; r < program.ranks.size(); ++r) {
-      DenseMap<Value, Tensor> &values = program.values[r];
       SmallVector<const Tensor *> operands;
       for (Value operand : op->getOperands())
-        operands.push_back(&values.find(operand)->second);
+        operands.push_back(&program.get(r, operand));
       std::vector<Tensor> results;
       for (Type type : op->getResultTypes())
         results.emplace_back(dimsOf(type, mesh, program.ranks[r]));
-      if (failed(reference.evaluate(operands, results)))
+      if (auto slice = dyn_cast<MicrobatchOp>(op))
+        slice.evaluateAt(program.turns[program.next].microbatch, *operands[0],
+                         results[0]);
+      else if (failed(reference.evaluate(operands, results)))
         return failure();
       for (auto [value, tensor] : llvm::zip(op->getResults(), results))
-        values.insert({value, std::move(tensor)});
+        program.set(r, value, std::move(tensor));
     }
     return success();
   }
@@ -115,18 +177,17 @@ private:
     std::map<int64_t, Participant> participants;
     for (Program *program : meeting)
       for (size_t r = 0; r < program->ranks.size(); ++r) {
-        Operation *op = &*program->next;
-        participants[program->ranks[r]] = {
-            op, &program->values[r].find(op->getOperand(0))->second};
+        Operation *op = program->op();
+        participants[program->ranks[r]] = {op,
+                                           &program->get(r, op->getOperand(0))};
       }
     auto results = communicate(participants, mesh);
     if (failed(results))
       return failure();
     for (Program *program : meeting)
       for (size_t r = 0; r < program->ranks.size(); ++r)
-        program->values[r].insert(
-            {program->next->getResult(0),
-             std::move(results->find(program->ranks[r])->second)});
+        program->set(r, program->op()->getResult(0),
+                     std::move(results->find(program->ranks[r])->second));
     return success();
   }
 
@@ -152,7 +213,7 @@ private:
     for (size_t r = 0; r < program.ranks.size(); ++r) {
       int64_t to = rankAt(program.ranks[r], send.getPeer());
       messages[{program.ranks[r], to}].push_back(
-          {send, program.values[r].find(send.getInput())->second});
+          {send, program.get(r, send.getInput())});
     }
     return Outcome::Advanced;
   }
@@ -170,7 +231,7 @@ private:
       queue.pop_front();
       if (message.send.getInput().getType() != recv.getResult().getType())
         return outcome(mismatch(recv, message.send));
-      program.values[r].insert({recv.getResult(), std::move(message.tensor)});
+      program.set(r, recv.getResult(), std::move(message.tensor));
     }
     return Outcome::Advanced;
   }
@@ -187,12 +248,12 @@ private:
     std::vector<Program *> meeting;
     for (Program &program : programs)
       if (!program.isDone()) {
-        if (!collectiveOf(&*program.next, mesh))
+        if (!collectiveOf(program.op(), mesh))
           return deadlock();
         meeting.push_back(&program);
       }
     for (Program *program : meeting)
-      if (program->next->getName() != meeting[0]->next->getName())
+      if (program->op()->getName() != meeting[0]->op()->getName())
         return deadlock();
     if (failed(runCollective(meeting)))
       return failure();
@@ -206,7 +267,7 @@ private:
     for (Program &program : programs) {
       if (program.isDone())
         continue;
-      Operation *op = &*program.next;
+      Operation *op = program.op();
       if (!error)
         error.emplace(op->emitOpError("waits forever: stages wait for each "
                                       "other"));
@@ -286,14 +347,19 @@ FailureOr<Program> prepare(func::FuncOp function, const Mesh &mesh,
   Program program;
   program.function = function;
   program.ranks = ranksOf(function, mesh);
-  program.next = function.getBody().front().begin();
+  StepParts parts(function);
+  if (failed(parts.verify()))
+    return failure();
+  program.turns = turnsOf(function, parts);
   program.values.resize(program.ranks.size());
+  for (RankValues &values : program.values)
+    values.ofMicrobatch.resize(static_cast<size_t>(parts.microbatches()));
   for (BlockArgument argument : function.getArguments()) {
     const Tensor *input = inputOf(function, argument.getArgNumber());
     if (failed(expectInput(function, argument.getArgNumber(), input)))
       return failure();
     for (size_t r = 0; r < program.ranks.size(); ++r)
-      program.values[r].insert(
+      program.values[r].ofStep.insert(
           {argument, cut(*input, argument.getType(), mesh, program.ranks[r])});
   }
   return program;
@@ -314,8 +380,8 @@ FailureOr<NamedTensors> collect(ArrayRef<Program> programs, const Mesh &mesh) {
       if (!joiner)
         joiner = std::make_unique<Joiner>(name, value.getType(), mesh);
       for (size_t r = 0; r < program.ranks.size(); ++r) {
-        Status status = joiner->add(program.values[r].find(value)->second,
-                                    program.ranks[r]);
+        Status status =
+            joiner->add(program.values[r].get(value, -1), program.ranks[r]);
         if (!status.ok())
           return bad(program, status);
       }

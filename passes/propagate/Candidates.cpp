@@ -435,7 +435,7 @@ Sharding resultSharding(const ShardingRule &rule, const OpChoice &choice,
         if (!overlaps(unreduced, axis))
           unreduced.push_back(axis);
   for (size_t f = 0; f < choice.axes.size(); ++f)
-    if (rule.factors[f].kind == FactorKind::Reduction)
+    if (rule.leavesUnreduced(f, index))
       append(unreduced, choice.axes[f]);
   unreduced = unordered(std::move(unreduced));
   return sharding;

@@ -187,6 +187,21 @@ private:
 
 } // namespace
 
+bool ShardingRule::leavesUnreduced(size_t factor, size_t result) const {
+  auto has = [&](const FactorMapping &mapping) {
+    for (const std::vector<int32_t> &dim : mapping.dims)
+      for (int32_t own : dim)
+        if (own == static_cast<int32_t>(factor))
+          return true;
+    return false;
+  };
+  if (factors[factor].kind == FactorKind::Reduction)
+    return true;
+  return factors[factor].kind == FactorKind::PassThrough &&
+         !has(results[result]) &&
+         std::any_of(operands.begin(), operands.end(), has);
+}
+
 std::string ShardingRule::toString() const {
   std::string text =
       toText(operands, additive) + " -> " + toText(results, false) + " {";

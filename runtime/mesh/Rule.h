@@ -11,7 +11,9 @@
 //   embedding                 ([v, d], [b, s]) -> ([b, s, d]), v a reduction
 //                             that gives zeros for what the rank lacks
 //
-// Splitting a pass-through factor splits every dimension that holds it.
+// Splitting a pass-through factor splits every dimension that holds it; a
+// result without it, of an operation whose other results have it, is unreduced
+// over its axes (a norm's gradients: dx has the rows, dw is their sum).
 // Splitting a reduction factor leaves the results unreduced over its axes.
 // A selection factor (the dimension of a norm, softmax, top_k) is split only by
 // the op's own local form, which other operations make up: a launch has it
@@ -78,6 +80,8 @@ struct ShardingRule {
     return factors == other.factors && operands == other.operands &&
            results == other.results && additive == other.additive;
   }
+  /// Whether splitting `factor` leaves result `result` unreduced.
+  bool leavesUnreduced(size_t factor, size_t result) const;
   /// `(*[i, j], *[j, k]) -> ([i, k]) {i=4, j=8 reduction, k=2}`; a star marks
   /// an operand in which the op is linear, a plus one of an additive rule.
   std::string toString() const;

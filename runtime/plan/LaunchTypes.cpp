@@ -174,13 +174,17 @@ private:
   Status unreducedResult(size_t t) const {
     const TensorType &type = *results[t];
     std::string which = "output " + std::to_string(t);
-    std::optional<AxisList> more =
-        withoutAxes(type.sharding.unreduced, derived);
+    AxisList own = derived;
+    for (size_t f = 0; f < rule.factors.size(); ++f)
+      if (rule.factors[f].kind != FactorKind::Reduction &&
+          rule.leavesUnreduced(f, t))
+        own.insert(own.end(), axesOf[f].begin(), axesOf[f].end());
+    std::optional<AxisList> more = withoutAxes(type.sharding.unreduced, own);
     if (!more || !withoutAxes(stageTerms, *more))
       return bad(which + " is declared unreduced over " +
                  listed(type.sharding.unreduced, mesh) + ", it is over " +
-                 listed(derived, mesh));
-    if (!derived.empty() && type.reduction != kind)
+                 listed(own, mesh));
+    if (!own.empty() && type.reduction != kind)
       return bad(which + " combines its terms otherwise than its rule");
     return Status();
   }
@@ -193,7 +197,7 @@ private:
   const Mesh &mesh;
   std::vector<AxisList> axesOf; ///< By factor.
   std::vector<bool> isKnown;
-  AxisList derived; ///< What results are unreduced over.
+  AxisList derived; ///< What all results are unreduced over.
   ReductionKind kind = ReductionKind::Sum;
 };
 
