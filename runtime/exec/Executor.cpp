@@ -22,6 +22,7 @@ struct Executor::Step {
   std::string name; ///< `all_reduce #12`
   Activity activity;
   bool faulty = false;
+  bool writesKept = false; ///< A parameter or a state.
   std::vector<ByteRange> dead;
 };
 
@@ -77,6 +78,9 @@ private:
     step.name = std::string(kind) + " #" + std::to_string(index);
     step.activity = {step.name.c_str(), plan.string(it.location())};
     step.faulty = executor.fault.concerns(executor.rank(), kind);
+    for (uint32_t a = 0; a < it.outputs(); ++a)
+      step.writesKept |= plan.argument(program, it, it.inputs() + a).region() !=
+                         fb::Region::Arena;
     step.work = [executor = &executor, step = &step] {
       return executor->execute(*step);
     };
@@ -317,7 +321,10 @@ void Executor::clearStates() {
 Status Executor::run(uint32_t entry) {
   ++stepNumber;
   running.store(true, std::memory_order_release);
+  bool open = !gate;
   for (const std::unique_ptr<Step> &step : entries[entry]) {
+    if (step->writesKept && !std::exchange(open, true))
+      gate();
     if (step->op == fb::Opcode::Record)
       device.record(step->stream, step->event);
     else if (step->op == fb::Opcode::Wait)

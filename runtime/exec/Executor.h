@@ -65,6 +65,11 @@ public:
   /// Runs one entry and returns when all streams are idle.
   Status run(uint32_t entry);
 
+  /// `gate` is called on the thread that calls `run`, before it enqueues the
+  /// first instruction that writes a parameter or a state: whoever still
+  /// reads those is waited for there. Null: nobody does.
+  void setGate(std::function<void()> gate) { this->gate = std::move(gate); }
+
   /// Where a rank is, as another thread may ask while it runs. `count` grows
   /// with every instruction that starts; `launch` tells a kernel from a wait
   /// for peers, which has a deadline of its own. Strings live as long as the
@@ -98,6 +103,7 @@ private:
   RankLayout layout_;
   uint32_t stage_ = 0;
   FaultPoint fault;
+  std::function<void()> gate;
   std::byte *arena = nullptr;
   int64_t scratch = 0; ///< Where the scratch part begins.
   std::vector<std::vector<std::unique_ptr<Step>>> entries;

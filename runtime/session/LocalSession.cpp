@@ -176,9 +176,24 @@ public:
         true);
   }
 
+  Result<std::vector<RankReply>> ask(RankTask task,
+                                     const std::string &text) override {
+    std::vector<std::string> replies(crew->ranks.size());
+    TANDEM_TRY(onAllRanks(
+        [crew = crew.get(), task, &text, &replies](size_t r) {
+          replies[r] = packReply(crew->ranks[r].perform(task, text));
+          return Status();
+        },
+        false));
+    std::vector<RankReply> result;
+    for (const std::string &reply : replies)
+      result.push_back(unpackReply(reply));
+    return result;
+  }
+
 private:
   Status load() {
-    if (plan_->table().parameters()->size() == 0)
+    if (!options.loadWeights || plan_->table().parameters()->size() == 0)
       return Status();
     TANDEM_ASSIGN(Weights weights, openWeights(*plan_, options.weights));
     LoadProgress progress;

@@ -2,7 +2,8 @@
 //
 // Rank 0 sends an order before each step: which entry, and its whole inputs,
 // of which every rank takes its slices. Outputs that rank 0 does not hold
-// itself are gathered to it. An order to close ends the others' serve().
+// itself are gathered to it, and so are the replies to a task. An order to
+// close ends the others' serve().
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +18,9 @@
 namespace tandem {
 namespace {
 
+// Orders that are no entry's number.
 constexpr uint32_t kCloseOrder = 0xffffffff;
+constexpr uint32_t kTaskOrder = 0xfffffffe;
 
 /// An entry's number and then its inputs' bytes, port by port.
 std::string makeOrder(uint32_t entry, const PortTensors &inputs) {
@@ -27,6 +30,13 @@ std::string makeOrder(uint32_t entry, const PortTensors &inputs) {
     order.append(reinterpret_cast<const char *>(tensor.data.data()),
                  tensor.data.size());
   return order;
+}
+
+std::string makeTaskOrder(RankTask task, const std::string &text) {
+  std::string order(2 * sizeof kTaskOrder, '\0');
+  std::memcpy(&order[0], &kTaskOrder, sizeof kTaskOrder);
+  std::memcpy(&order[sizeof kTaskOrder], &task, sizeof task);
+  return order + text;
 }
 
 /// Fills `inputs` from what follows the entry's number.
@@ -84,6 +94,20 @@ public:
     return fault_;
   }
 
+  Result<std::vector<RankReply>> ask(RankTask task,
+                                     const std::string &text) override {
+    TANDEM_TRY(fault_);
+    std::string order = makeTaskOrder(task, text);
+    // Files take the time that they take.
+    world.setDeadlineForBytes(false);
+    world.begin({"order", ""});
+    fault_ = world.broadcast(order);
+    TANDEM_TRY(fault_);
+    Result<std::vector<RankReply>> replies = performTask(order);
+    fault_ = replies.status();
+    return replies;
+  }
+
   Status serve() override {
     while (!leads() && !closed) {
       std::string order;
@@ -116,7 +140,7 @@ private:
         checkMemory(*plan_, {world.rank()}, memoryFor(options) / ranksHere));
     TANDEM_TRY(runner.prepare(*plan_, world.rank(), world.communicator(),
                               options, threads_));
-    if (plan_->table().parameters()->size() == 0)
+    if (!options.loadWeights || plan_->table().parameters()->size() == 0)
       return Status();
     TANDEM_ASSIGN(Weights weights, openWeights(*plan_, options.weights));
     LoadProgress progress;
@@ -165,17 +189,36 @@ private:
       std::memcpy(&entry, order.data(), sizeof entry);
     // Once rank 0 has begun it goes from step to step; before and after, it
     // may read, compile and write for as long as it likes.
-    world.setDeadlineForBytes(entry != kCloseOrder);
+    world.setDeadlineForBytes(entry != kCloseOrder && entry != kTaskOrder);
     if (entry == kCloseOrder) {
       closed = true;
       return runner.reach("close");
     }
+    if (entry == kTaskOrder)
+      return performTask(order).status();
     if (entry >= inputs.size())
       return Status::rankFailed("rank 0 asked for entry " +
                                 std::to_string(entry) +
                                 ": the ranks run different plans");
     TANDEM_TRY(readOrder(order, inputs[entry]));
     return run(entry, inputs[entry], nullptr);
+  }
+
+  /// What an order of makeTaskOrder asks for; on rank 0 all replies.
+  Result<std::vector<RankReply>> performTask(const std::string &order) {
+    RankTask task = RankTask::AwaitShard;
+    if (order.size() < sizeof kTaskOrder + sizeof task)
+      return Status::rankFailed("an order of rank 0 is too short: the ranks "
+                                "run different builds");
+    std::memcpy(&task, &order[sizeof kTaskOrder], sizeof task);
+    RankReply reply =
+        runner.perform(task, order.substr(sizeof kTaskOrder + sizeof task));
+    world.begin({"replies", ""});
+    TANDEM_ASSIGN(std::vector<std::string> all, world.gather(packReply(reply)));
+    std::vector<RankReply> replies;
+    for (const std::string &each : all)
+      replies.push_back(unpackReply(each));
+    return replies;
   }
 
   Status run(uint32_t entry, const PortTensors &tensors, PortTensors *outputs) {

@@ -37,6 +37,12 @@ Status RankRunner::step(uint32_t entry, const PortTensors &inputs) {
   return executor_->run(entry);
 }
 
+RankReply RankRunner::perform(RankTask task, const std::string &text) {
+  (void)text;
+  return Status::refused("no task " +
+                         std::to_string(static_cast<uint32_t>(task)));
+}
+
 namespace {
 
 std::string gibibytes(uint64_t bytes) {

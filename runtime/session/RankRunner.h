@@ -20,6 +20,7 @@ public:
                  const SessionOptions &options, int threads);
   Status load(const Plan &plan, const Weights &weights, LoadProgress &progress);
   Status step(uint32_t entry, const PortTensors &inputs);
+  RankReply perform(RankTask task, const std::string &text);
 
   /// Where a planted fault of `kind`, which is no instruction's, acts.
   Status reach(std::string_view kind);

@@ -27,6 +27,7 @@
 
 #include "runtime/plan/Plan.h"
 #include "runtime/session/PortSlices.h"
+#include "runtime/session/RankTask.h"
 
 #include <functional>
 #include <memory>
@@ -45,6 +46,9 @@ struct SessionOptions {
   uint64_t memoryBytes = 0;
   /// Where the weights are, when not where the plan says.
   std::string weights;
+  /// Whether to load them; without, parameters are zeros until a checkpoint
+  /// (Checkpoints.h) or a caller fills them.
+  bool loadWeights = true;
   /// `cpu`, or `chaos` (tests).
   std::string device = "cpu";
   uint64_t seed = 0; ///< Of the chaos device.
@@ -69,6 +73,11 @@ public:
   /// them; `outputs` as emptyOutputs() does, and receive the results.
   virtual Status step(uint32_t entry, const PortTensors &inputs,
                       PortTensors &outputs) = 0;
+
+  /// Has every rank do `task` with `text` between two steps; the replies by
+  /// rank.
+  virtual Result<std::vector<RankReply>> ask(RankTask task,
+                                             const std::string &text) = 0;
 
   /// Runs the entry called `entry` on inputs by name (see Inputs.h for what
   /// is accepted) and returns its outputs by name, cut to the true sequence.
