@@ -1,5 +1,6 @@
 #include "passes/propagate/ModuleGraph.h"
 
+#include "ir/Microbatches.h"
 #include "ir/PortAttributes.h"
 
 using namespace mlir;
@@ -99,8 +100,11 @@ LogicalResult ModuleGraph::addFunction(func::FuncOp function) {
     if (failed(addArgument(function, argument)))
       return failure();
   }
+  StepParts parts(function);
+  if (failed(parts.verify()))
+    return failure();
   for (Operation &op : body.without_terminator())
-    if (failed(graph.addOperation(&op)))
+    if (failed(graph.addOperation(&op, parts.timesOf(&op))))
       return failure();
   return addResults(function);
 }

@@ -89,13 +89,21 @@ int64_t OpenOps::exchanged(int op, int choice) {
                      paths.numberOf({tensor.dtype, tensor.shape, reduced}))
                .bytes);
   }
-  return bytes;
+  return bytes * o.times;
 }
 
-int64_t OpenOps::weigh(const ReshardPaths::Cost &cost) {
+int64_t OpenOps::weigh(const ReshardPaths::Cost &cost, int64_t times) {
   if (cost.bytes < 0)
     return kForbidden;
-  return weighed(cost.bytes) + cost.steps * 8;
+  return weighed(cost.bytes * times) + cost.steps * 8;
+}
+
+int64_t OpenOps::timesOf(int tensor) const {
+  int64_t times = graph.ops()[makers[tensor].op].times;
+  if (graph.tensors()[tensor].parameter)
+    for (const Use &use : uses[tensor])
+      times = std::max(times, graph.ops()[use.op].times);
+  return times;
 }
 
 std::string OpenOps::text(int op, int choice) const {
@@ -157,7 +165,8 @@ void OpenOps::addApart(int tensor) {
     for (size_t m = 0; m < all[maker.op].size(); ++m)
       for (size_t u = 0; u < all[use.op].size(); ++u)
         term.costs.push_back(weigh(paths.cost(made(maker.op, m, maker.result),
-                                              used(use.op, u, use.operand))));
+                                              used(use.op, u, use.operand)),
+                                   timesOf(tensor)));
     if (maker.op != use.op)
       network.terms.push_back(std::move(term));
   }
@@ -201,7 +210,7 @@ void OpenOps::addShared(int tensor) {
     std::vector<ReshardPaths::Cost> costs =
         paths.treeCosts(made(maker.op, m, maker.result), targets);
     for (uint32_t set : sets)
-      make.costs.push_back(weigh(costs[set]));
+      make.costs.push_back(weigh(costs[set], timesOf(tensor)));
   }
   network.terms.push_back(std::move(make));
   for (size_t i = 0; i < wanted.size(); ++i) {
@@ -273,7 +282,8 @@ std::optional<int64_t> OpenOps::bytesOfValue(int tensor,
       targets.push_back(target);
   }
   auto tree = paths.tree(from, targets);
-  return tree ? std::optional(tree->cost.bytes) : std::nullopt;
+  return tree ? std::optional(tree->cost.bytes * timesOf(tensor))
+              : std::nullopt;
 }
 
 std::optional<int64_t> OpenOps::bytesOf(const std::vector<int> &taken) {

@@ -16,7 +16,9 @@
 //     gathering x once serves all three: cheaper than three weights, though
 //     dearer than any one of them
 //
-// Bytes decide; then the number of collectives; then the order of choices.
+// What runs once for each microbatch of a step counts so often; a parameter is
+// brought to each of its uses anew. Bytes decide; then the number of
+// collectives; then the order of choices.
 //
 //===----------------------------------------------------------------------===//
 
@@ -75,7 +77,9 @@ private:
   int64_t exchanged(int op, int choice);
   std::optional<int64_t> bytesOfValue(int tensor,
                                       const std::vector<int> &taken);
-  static int64_t weigh(const ReshardPaths::Cost &cost);
+  static int64_t weigh(const ReshardPaths::Cost &cost, int64_t times);
+  /// How often `tensor` is brought to where it is used, in a step.
+  int64_t timesOf(int tensor) const;
   bool isOpen(int tensor) const;
   void addOps();
   void addValue(int tensor);

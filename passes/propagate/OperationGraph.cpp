@@ -42,8 +42,10 @@ void OperationGraph::addSource(int tensor) {
   graph.addOp(std::move(op));
 }
 
-void OperationGraph::addTarget(Operation *owner, int from, int to) {
+void OperationGraph::addTarget(Operation *owner, int from, int to,
+                               int64_t times) {
   PropagationOp op;
+  op.times = times;
   op.rule = identityRule(graph.tensors()[from].shape);
   op.name = nameAt(owner->getName().getStringRef(), owner->getLoc());
   op.operands = {from};
@@ -54,7 +56,7 @@ void OperationGraph::addTarget(Operation *owner, int from, int to) {
   graph.addOp(std::move(op));
 }
 
-LogicalResult OperationGraph::addOperation(Operation *owner) {
+LogicalResult OperationGraph::addOperation(Operation *owner, int64_t times) {
   auto rule = dyn_cast<ShardingRuleOpInterface>(owner);
   if (!rule)
     return owner->emitOpError("has no sharding rule: expected an operation on "
@@ -63,11 +65,12 @@ LogicalResult OperationGraph::addOperation(Operation *owner) {
   if (constraint && constraint.getShardingAttr()) {
     int result = tensorOf(constraint.getResult());
     annotate(result, constraint.getShardingAttr().getValue(graph.mesh()));
-    addTarget(owner, tensorOf(constraint.getInput()), result);
+    addTarget(owner, tensorOf(constraint.getInput()), result, times);
     return success();
   }
   PropagationOp op;
   op.name = nameAt(owner->getName().getStringRef(), owner->getLoc());
+  op.times = times;
   op.rule = rule.getShardingRule();
   op.passThrough = rule.isPassThrough();
   op.sums = isa<SumOp>(owner);
@@ -84,6 +87,9 @@ LogicalResult OperationGraph::addOperation(Operation *owner) {
   });
   for (Value result : owner->getResults())
     op.results.push_back(tensorOf(result));
+  // A master weight is a parameter in the type that it is used in.
+  if (isa<CastOp>(owner) && op.readsParameter)
+    graph.setParameter(op.results[0]);
   operations.push_back(owner);
   graph.addOp(std::move(op));
   return success();

@@ -31,12 +31,12 @@ public:
   /// Says that `tensor` lies as it is annotated, or open where it is not.
   void addSource(int tensor);
   /// Says that `to` takes its value from `from`, brought to its annotation, at
-  /// operation `op`.
-  void addTarget(mlir::Operation *op, int from, int to);
+  /// operation `op`, which runs `times` in a step.
+  void addTarget(mlir::Operation *op, int from, int to, int64_t times = 1);
   /// Says that `result` lies as `state`, which it replaces.
   void tie(int state, int result) { graph.tie(state, result); }
-  /// Fails, with a message, where the operation has no rule.
-  mlir::LogicalResult addOperation(mlir::Operation *op);
+  /// `op` runs `times` in a step. Fails, with a message, where it has no rule.
+  mlir::LogicalResult addOperation(mlir::Operation *op, int64_t times = 1);
 
   void setParameter(int tensor) { graph.setParameter(tensor); }
   void annotate(int tensor, const Sharding &sharding) {

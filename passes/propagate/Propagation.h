@@ -76,6 +76,8 @@ struct PropagationOp {
   std::vector<int> operands, results; ///< Tensors.
   /// It only moves elements, and is visited first.
   bool passThrough = false;
+  /// How often it runs in a step: once for each microbatch, or once.
+  int64_t times = 1;
   /// Of products, which no rank should repeat: axes that may split them do.
   uint64_t flops = 0;
   /// It looks up rows of a parameter: one that is split is not gathered for it,
