@@ -25,7 +25,7 @@
 namespace tandem {
 
 /// Raised whenever plans of before would be misread.
-inline constexpr uint32_t kSchemaVersion = 1;
+inline constexpr uint32_t kSchemaVersion = 2;
 /// An optional index that is absent.
 inline constexpr uint32_t kNone = 0xffffffff;
 /// The axis whose coordinate chooses a rank's program.

@@ -158,6 +158,15 @@ uint32_t PlanBuilder::numbers(const std::vector<int64_t> &values) {
   return first;
 }
 
+void PlanBuilder::endAction(fb::ProgramT &program, const std::string &name,
+                            uint32_t pool) {
+  const auto &actions = program.actions;
+  uint32_t first =
+      actions.empty() ? 0 : actions.back().first() + actions.back().count();
+  auto end = static_cast<uint32_t>(program.instructions.size());
+  program.actions.emplace_back(first, end - first, string(name), pool);
+}
+
 void PlanBuilder::fact(const std::string &name, const std::string &value) {
   auto nameOf = [](const std::string &fact) {
     return fact.substr(0, fact.find('='));

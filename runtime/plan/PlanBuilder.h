@@ -36,6 +36,9 @@ public:
   uint32_t kernel(const std::string &name);
   /// Where these numbers stand in a row (not interned); 0 for none.
   uint32_t numbers(const std::vector<int64_t> &values);
+  /// Makes an action of what was added to `program` since its last action.
+  void endAction(fb::ProgramT &program, const std::string &name,
+                 uint32_t pool = kNone);
   /// Sets a fact; the list stays sorted by name, a later value wins.
   void fact(const std::string &name, const std::string &value);
 

@@ -7,6 +7,10 @@ namespace {
 
 /// Streams and events become threads and memory of a rank before it runs.
 constexpr uint32_t kMaxStreams = 64;
+/// Communicator::maxLanes, which lies beyond the plan.
+constexpr uint32_t kMaxLanes = 32;
+/// What becomes of a schedule is made before anything runs.
+constexpr uint32_t kMaxMicrobatches = 1 << 20;
 
 Status outOfRange(const std::string &where, const char *field, uint64_t index,
                   uint64_t count) {
@@ -98,11 +102,17 @@ private:
       return Status::refused(
           where + " has " + std::to_string(entry.programs()->size()) +
           " programs, the plan " + std::to_string(root.stages()) + " stages");
+    if (entry.microbatches() < 1 || entry.microbatches() > kMaxMicrobatches)
+      return Status::refused(
+          where + " has " + std::to_string(entry.microbatches()) +
+          " microbatches, expected 1 to " + std::to_string(kMaxMicrobatches));
     TANDEM_TRY(ports(entry, *entry.inputs(), where + ", input"));
     TANDEM_TRY(ports(entry, *entry.outputs(), where + ", output"));
     for (uint32_t stage = 0; stage < root.stages(); ++stage) {
       TANDEM_TRY(values(entry, stage));
       TANDEM_TRY(program(entry, stage));
+      TANDEM_TRY(actions(entry, stage));
+      TANDEM_TRY(schedule(entry, stage));
     }
     return Status();
   }
@@ -116,6 +126,9 @@ private:
       if (!names.insert(port->name()->str()).second)
         return Status::refused(where + " is named twice");
       TANDEM_TRY(inRange(where, "type", port->type(), root.types()->size()));
+      if (port->parameter() != kNone)
+        TANDEM_TRY(inRange(where, "parameter", port->parameter(),
+                           root.parameters()->size()));
       if (port->values()->size() != root.stages())
         return Status::refused(where + " says its values in " +
                                std::to_string(port->values()->size()) +
@@ -155,6 +168,15 @@ private:
         TANDEM_TRY(
             inRange(where, "state", value.index(), root.states()->size()));
         held = holds(*root.states()->Get(value.index()), stage);
+      } else if (value.region() == fb::Region::Slot) {
+        TANDEM_TRY(inRange(where, "pool", value.index(),
+                           entry.programs()->Get(stage)->pools()->size()));
+      } else if (value.region() == fb::Region::Microbatch) {
+        TANDEM_TRY(inRange(where, "value", value.index(), values.size()));
+        if (values.Get(value.index())->region() != fb::Region::Arena)
+          return Status::refused(where + ": it is a slice of value " +
+                                 std::to_string(value.index()) +
+                                 ", which does not lie in the arena");
       }
       if (!held)
         return Status::refused(where + ": the stage does not hold " +
@@ -173,6 +195,59 @@ private:
         continue;
       TANDEM_TRY(checkInstruction(program, instruction,
                                   describe(plan, entry, stage, i)));
+    }
+    return Status();
+  }
+
+  /// Actions hold every instruction, one behind the other.
+  Status actions(const fb::Entry &entry, uint32_t stage) {
+    const fb::Program &program = *entry.programs()->Get(stage);
+    std::string where =
+        "entry '" + entry.name()->str() + "', pp " + std::to_string(stage);
+    uint32_t end =
+        program.actions()->size() == 0 ? program.instructions()->size() : 0;
+    for (uint32_t a = 0; a < program.actions()->size(); ++a) {
+      const fb::Action &action = *program.actions()->Get(a);
+      std::string name = where + ", action " + std::to_string(a);
+      TANDEM_TRY(inRange(name, "name", action.name(), root.strings()->size()));
+      if (action.pool() != kNone)
+        TANDEM_TRY(
+            inRange(name, "pool", action.pool(), program.pools()->size()));
+      if (action.first() != end)
+        return Status::refused(
+            name + " begins at instruction " + std::to_string(action.first()) +
+            ", the one before it ends at " + std::to_string(end));
+      TANDEM_TRY(inRange(name, "last instruction",
+                         uint64_t(end) + action.count(),
+                         uint64_t(program.instructions()->size()) + 1));
+      end += action.count();
+    }
+    if (end != program.instructions()->size())
+      return Status::refused(where + ": its actions end at instruction " +
+                             std::to_string(end) + " of " +
+                             std::to_string(program.instructions()->size()));
+    return Status();
+  }
+
+  Status schedule(const fb::Entry &entry, uint32_t stage) {
+    const fb::Program &program = *entry.programs()->Get(stage);
+    std::string where =
+        "entry '" + entry.name()->str() + "', pp " + std::to_string(stage);
+    if (program.schedule()->size() == 0 &&
+        program.actions()->size() + program.pools()->size() > 0)
+      return Status::refused(where + " has actions or pools of slots, but no "
+                                     "schedule");
+    for (uint32_t i = 0; i < program.schedule()->size(); ++i) {
+      const fb::ScheduleItem &item = *program.schedule()->Get(i);
+      std::string name = where + ", schedule item " + std::to_string(i);
+      TANDEM_TRY(
+          inRange(name, "action", item.action(), program.actions()->size()));
+      uint32_t pool = program.actions()->Get(item.action())->pool();
+      bool hasPool = pool != kNone;
+      TANDEM_TRY(inRange(name, "microbatch", item.microbatch(),
+                         hasPool ? entry.microbatches() : 1));
+      TANDEM_TRY(inRange(name, "slot", item.slot(),
+                         hasPool ? program.pools()->Get(pool)->count() : 1));
     }
     return Status();
   }
@@ -227,6 +302,7 @@ private:
       return inRange(where, "kernel", i.target(), root.kernels()->size());
     case fb::Opcode::Send:
     case fb::Opcode::Recv:
+      TANDEM_TRY(inRange(where, "lane", i.dim(), kMaxLanes));
       return inRange(where, "peer", i.target(), root.stages());
     case fb::Opcode::Broadcast:
       return inRange(where, "root", i.target(),

@@ -37,10 +37,10 @@ class DamageTest(mistakes.MistakeTest):
         root = 4 + struct.unpack_from("<I", bad, 4)[0]
         fields = root - struct.unpack_from("<i", bad, root)[0]
         schema = root + struct.unpack_from("<H", bad, fields + 4)[0]
-        self.assertEqual(struct.unpack_from("<I", bad, schema)[0], 1)
+        self.assertEqual(struct.unpack_from("<I", bad, schema)[0], 2)
         struct.pack_into("<I", bad, schema, 7)
         bad[-8:] = bytes(8)  # No hash.
-        self.spoil(bytes(bad), "schema version 7, this runtime reads 1",
+        self.spoil(bytes(bad), "schema version 7, this runtime reads 2",
                    "compile the model again")
 
     def testEmpty(self):

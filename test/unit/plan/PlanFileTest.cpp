@@ -119,7 +119,7 @@ TEST_F(PlanFile, NamesBothSchemaVersions) {
   fb::PlanT plan = mlpPlan();
   plan.schema = 7;
   EXPECT_EQ(refusal(Plan::serialize(plan)),
-            "the plan has schema version 7, this runtime reads 1; compile the "
+            "the plan has schema version 7, this runtime reads 2; compile the "
             "model again");
 }
 
