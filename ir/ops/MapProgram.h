@@ -59,6 +59,10 @@ enum : int64_t {
   Or = 38,
   Not = 39,
   Rem = 40,
+  GeluErfGrad = 41,
+  GeluTanhGrad = 42,
+  GeluQuickGrad = 43,
+  SiluGrad = 44,
 };
 } // namespace map_opcode
 

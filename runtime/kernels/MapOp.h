@@ -52,7 +52,12 @@ enum MapOp {
   kMapOr = 38,
   kMapNot = 39,
   kMapRem = 40, ///< Sign of the dividend; integers by zero give 0.
-  kMapOpEnd = 41
+  // Binary: pops dy, then x; pushes dy times the function's derivative at x.
+  kMapGeluErfGrad = 41,
+  kMapGeluTanhGrad = 42,
+  kMapGeluQuickGrad = 43,
+  kMapSiluGrad = 44,
+  kMapOpEnd = 45
 };
 
 } // namespace tandem

@@ -19,7 +19,7 @@ int mapOperands(int64_t opcode) {
     return 1;
   if ((opcode >= kMapAdd && opcode <= kMapPow) ||
       (opcode >= kMapCmpEq && opcode <= kMapCmpGe) || opcode == kMapAnd ||
-      opcode == kMapOr || opcode == kMapRem)
+      opcode == kMapOr || (opcode >= kMapRem && opcode <= kMapSiluGrad))
     return 2;
   return -1;
 }
@@ -79,7 +79,34 @@ double unaryLane(int64_t opcode, double x) {
   }
 }
 
+/// The derivative of x * sigmoid(u), where u has the derivative `slope`.
+double gatedSlope(double x, double u, double slope) {
+  double gate = 1 / (1 + std::exp(-u));
+  return gate + x * slope * gate * (1 - gate);
+}
+
+/// The derivative that a gradient opcode multiplies with.
+double slopeLane(int64_t opcode, double x) {
+  // Beyond it all are 0 or 1; keeps products finite.
+  x = x > 1000 ? 1000 : x < -1000 ? -1000 : x;
+  double square = 0.044715 * x * x;
+  switch (opcode) {
+  case kMapGeluErfGrad:
+    return 0.5 * std::erfc(-x * 0.70710678118654752440) +
+           x * 0.39894228040143267794 * std::exp(-0.5 * x * x);
+  case kMapGeluTanhGrad:
+    return gatedSlope(x, 1.59576912160573071176 * x * (1 + square),
+                      1.59576912160573071176 * (1 + 3 * square));
+  case kMapGeluQuickGrad:
+    return gatedSlope(x, 1.702 * x, 1.702);
+  default:
+    return gatedSlope(x, x, 1); // kMapSiluGrad
+  }
+}
+
 double arithmeticLane(int64_t opcode, double a, double b) {
+  if (opcode >= kMapGeluErfGrad)
+    return b * slopeLane(opcode, a);
   switch (opcode) {
   case kMapAdd:
     return a + b;
@@ -102,6 +129,9 @@ double arithmeticLane(int64_t opcode, double a, double b) {
 
 /// Integers wrap; x / 0 and x % 0 are 0.
 int64_t arithmeticLane(int64_t opcode, int64_t a, int64_t b) {
+  if (opcode >= kMapGeluErfGrad)
+    return static_cast<int64_t>(
+        arithmeticLane(opcode, static_cast<double>(a), static_cast<double>(b)));
   uint64_t x = a, y = b;
   switch (opcode) {
   case kMapAdd:
@@ -193,9 +223,7 @@ void applyUnary(int64_t opcode, TileValue<C> &top, int64_t n) {
   top.lanes = top.buffer;
 }
 
-bool isTruth(int64_t opcode) {
-  return opcode >= kMapCmpEq && opcode != kMapRem;
-}
+bool isTruth(int64_t opcode) { return opcode >= kMapCmpEq && opcode <= kMapOr; }
 
 template <typename C>
 void applyBinary(int64_t opcode, TileValue<C> &a, const TileValue<C> &b,

@@ -1,10 +1,7 @@
 #include "runtime/kernels/Contract.h"
 #include "runtime/kernels/LoopNest.h"
 #include "runtime/kernels/Norm.h"
-#include "runtime/kernels/RowOps.h"
-#include "runtime/kernels/Tiles.h"
-
-#include <cmath>
+#include "runtime/kernels/NormStatistics.h"
 
 namespace tandem {
 namespace {
@@ -17,36 +14,17 @@ template <typename C> struct NormRows {
   LoopNest<2> rows;
   int64_t width = 0;
 
-  /// Calls body(first lane, lanes, the row's values) tile by tile.
-  template <typename Body> void forTiles(int64_t at, const Body &body) const {
-    C buffer[kTileLanes];
-    for (int64_t i = 0; i < width; i += kTileLanes) {
-      int64_t n = std::min(kTileLanes, width - i);
-      body(i, n, loadTile<C>(x.data, x.dtype, at + i, n, buffer));
-    }
-  }
-
   void runRow(int64_t atX, int64_t atY) const {
-    C mean = 0, squares = 0;
-    if (centred) {
-      C sum = 0;
-      forTiles(atX,
-               [&](int64_t, int64_t n, const C *in) { sum += rowSum(in, n); });
-      mean = sum / width;
-    }
-    forTiles(atX, [&](int64_t, int64_t n, const C *in) {
-      squares += centred ? rowSumDeviations(in, mean, n) : rowSumSquares(in, n);
-    });
-    C factor = 1 / std::sqrt(squares / width + epsilon);
-    forTiles(atX, [&](int64_t i, int64_t n, const C *in) {
+    NormStatistics<C> row = statisticsOf<C>(x, atX, width, centred, epsilon);
+    forRowTiles<C>(x, atX, width, [&](int64_t i, int64_t n, const C *in) {
       C bufferW[kTileLanes], bufferB[kTileLanes], result[kTileLanes];
       const C *w = loadTile<C>(weight.data, weight.dtype, i, n, bufferW);
       const C *b =
           biased ? loadTile<C>(bias.data, bias.dtype, i, n, bufferB) : nullptr;
       if (centred)
-        rowNormalise(result, in, w, b, mean, factor, n);
+        rowNormalise(result, in, w, b, row.mean, row.factor, n);
       else
-        rowScaleByWeight(result, in, w, factor, offset, n);
+        rowScaleByWeight(result, in, w, row.factor, offset, n);
       storeTile<C>(y.data, y.dtype, atY + i, n, result);
     });
   }

@@ -15,7 +15,8 @@
 // Accuracy, in units in the last place of float32, against float64 over the
 // whole range (test/unit/kernels/VectorOpsTest.cpp): exp, log and tanh 3;
 // sigmoid, silu and erf 4; gelu 48 in its negative tail, where the exponent's
-// own rounding counts, down to results of 1e-6 of the argument.
+// own rounding counts, down to results of 1e-6 of the argument; gradients of
+// silu and gelu 1e-6 of the incoming one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,6 +32,24 @@ enum WeightKind { kWeightF32 = 0, kWeightBF16 = 1, kWeightF16 = 2 };
 
 /// Rows that dotRows and addRows take at most.
 constexpr int kMaxProductRows = 7;
+
+/// One row of a norm: normal = (x - mean) * factor, y = normal * (offset +
+/// weight). With g = dy * (offset + weight), meanPlain and meanNormal are the
+/// row's means of g (0 where the norm subtracts no mean) and of g * normal.
+template <typename C> struct NormGradTerms {
+  C mean, factor, offset, meanPlain, meanNormal;
+};
+
+/// m = beta1 m + rest1 g', v = beta2 v + rest2 g'^2, p = keep p - rate m /
+/// (root sqrt(v) + epsilon), with g' = scale g.
+template <typename C> struct AdamTerms {
+  C scale, keep, beta1, rest1, beta2, rest2, rate, root, epsilon;
+};
+
+/// m = momentum m + (scale g + decay p), p = p - rate m.
+template <typename C> struct SgdTerms {
+  C scale, decay, momentum, rate;
+};
 
 struct VectorOps {
   const char *name; ///< `baseline`, `avx2`, `avx512`.
@@ -75,6 +94,22 @@ struct VectorOps {
   /// Rotates pairs (a[i], b[i]): outA = a cos - b sin, outB = b cos + a sin.
   void (*rotate)(float *outA, float *outB, const float *a, const float *b,
                  const float *cosine, const float *sine, int64_t n);
+
+  /// Adds the sums of g and of g * normal to sums[0] and sums[1].
+  void (*normGradSums)(float *sums, const float *dy, const float *x,
+                       const float *weight, const NormGradTerms<float> &terms,
+                       int64_t n);
+  /// dx = factor * (g - meanPlain - normal * meanNormal); dw += dy * normal;
+  /// db += dy, unless it is null. dx may be dy or x.
+  void (*normGrad)(float *dx, float *dw, float *db, const float *dy,
+                   const float *x, const float *weight,
+                   const NormGradTerms<float> &terms, int64_t n);
+  /// in: p, m, v, g; out: p, m, v. May be in place.
+  void (*adamw)(float *const *out, const float *const *in,
+                const AdamTerms<float> &terms, int64_t n);
+  /// in: p, m, g; out: p, m. May be in place.
+  void (*sgd)(float *const *out, const float *const *in,
+              const SgdTerms<float> &terms, int64_t n);
 
   /// Elementwise functions by MapOp; null where a loop in Map_cpu.cpp does.
   void (*unary[64])(float *out, const float *in, int64_t n);

@@ -59,6 +59,51 @@ TEST(Map, UnaryFunctions) {
   expectUnary(kMapNot, [](double x) { return x == 0; }, {0, 1, -2});
 }
 
+/// dy times the derivative, which is taken by a central difference of the
+/// function in float64.
+void expectGradient(int64_t opcode, const std::function<double(double)> &f) {
+  SCOPED_TRACE("opcode " + std::to_string(opcode));
+  std::vector<double> values = {-1e30, -300, -40, 40, 300, 1e30};
+  for (double x = -12; x <= 12; x += 0.0931)
+    values.push_back(x);
+  for (DType type : {DType::F32, DType::F64, DType::BF16, DType::F16}) {
+    TestTensor x(type, {extent(values.size(), 3)});
+    TestTensor dy(type, x.dims()), dx(type, x.dims());
+    x.fill([&](const Index &i) {
+      return std::max(std::min(values[i[0]], 6e4),
+                      type == DType::F16 ? -6e4 : -1e30);
+    });
+    dy.fill([](const Index &i) { return i[0] % 3 - 0.75; });
+    TestCall call{"map",
+                  {&x, &dy},
+                  {&dx},
+                  {kMapInput, 0, kMapInput, 1, opcode, 0},
+                  "i,i->i"};
+    ASSERT_TRUE(call.run().ok());
+    expectLanes(
+        dx,
+        [&](const Index &i) {
+          double at = x.at(i), step = 1e-5 * std::max(1.0, std::fabs(at));
+          return dy.at(i) * (f(at + step) - f(at - step)) / (2 * step);
+        },
+        type == DType::F32 || type == DType::F64 ? 2e-7 : 4e-3);
+  }
+}
+
+TEST(Map, GradientsOfGatedFunctions) {
+  auto gated = [](double x, double u) { return x / (1 + std::exp(-u)); };
+  expectGradient(kMapSiluGrad, [&](double x) { return gated(x, x); });
+  expectGradient(kMapGeluQuickGrad,
+                 [&](double x) { return gated(x, 1.702 * x); });
+  expectGradient(kMapGeluTanhGrad, [](double x) {
+    double u = std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x);
+    return 0.5 * x * (1 + std::tanh(u));
+  });
+  expectGradient(kMapGeluErfGrad, [](double x) {
+    return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
+  });
+}
+
 TEST(Map, NanStays) {
   for (int64_t opcode : {kMapExp, kMapTanh, kMapRelu, kMapErf, kMapSilu,
                          kMapGeluErf, kMapGeluTanh, kMapNeg})
@@ -134,6 +179,20 @@ TEST(Map, AProgramOfSeveralSteps) {
         return x / (1 + std::exp(-x)) * up.at(i) * 0.25 + 2;
       },
       1e-6);
+}
+
+TEST(Map, TensorsWithoutDimensions) {
+  TestTensor a(DType::F32, {}), b(DType::F32, {}), y(DType::F32, {});
+  a.set({}, 3);
+  b.set({}, 4);
+  TestCall call{
+      "map", {&a, &b}, {&y}, {kMapInput, 0, kMapInput, 1, kMapMul, 0}, ",->"};
+  ASSERT_TRUE(call.run().ok());
+  EXPECT_EQ(y.at({}), 12);
+  TestTensor whole(DType::I32, {});
+  TestCall cast{"map", {&y, &a}, {&whole}, {kMapInput, 0}, ",->"};
+  ASSERT_TRUE(cast.run().ok());
+  EXPECT_EQ(whole.at({}), 12);
 }
 
 TEST(Map, SelectsAndConverts) {

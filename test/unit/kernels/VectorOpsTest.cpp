@@ -227,4 +227,81 @@ TEST(VectorOps, ProductsOfAllShapes) {
         }
 }
 
+std::vector<float> randomFloats(std::mt19937 &generator, int64_t n, float low,
+                                float high) {
+  std::uniform_real_distribution<float> uniform(low, high);
+  std::vector<float> values(n);
+  for (float &x : values)
+    x = uniform(generator);
+  return values;
+}
+
+TEST(VectorOps, NormGradientsOfEveryLength) {
+  std::mt19937 generator(4);
+  NormGradTerms<float> terms = {0.5f, 2.0f, 1.0f, 0.25f, 0.125f};
+  for (const VectorOps *ops : levels())
+    for (int64_t n = 0; n < 40; ++n) {
+      auto dy = randomFloats(generator, n, -1, 1);
+      auto x = randomFloats(generator, n, -1, 1);
+      auto w = randomFloats(generator, n, -1, 1);
+      std::vector<float> dx(n + 1, 99), dw(n + 1, 7), db(n + 1, 7);
+      float sums[2] = {1, 2};
+      ops->normGradSums(sums, dy.data(), x.data(), w.data(), terms, n);
+      ops->normGrad(dx.data(), dw.data(), db.data(), dy.data(), x.data(),
+                    w.data(), terms, n);
+      double plain = 1, normal = 2;
+      for (int64_t i = 0; i < n; ++i) {
+        double g = dy[i] * (1.0 + w[i]), unit = (x[i] - 0.5) * 2;
+        plain += g;
+        normal += g * unit;
+        EXPECT_NEAR(dx[i], 2 * (g - 0.25 - unit * 0.125), 1e-5);
+        EXPECT_NEAR(dw[i], 7 + dy[i] * unit, 1e-5);
+        EXPECT_NEAR(db[i], 7 + dy[i], 1e-5);
+      }
+      EXPECT_NEAR(sums[0], plain, 1e-5);
+      EXPECT_NEAR(sums[1], normal, 1e-5);
+      EXPECT_EQ(dx[n], 99);
+      EXPECT_EQ(dw[n], 7);
+      EXPECT_EQ(db[n], 7);
+    }
+}
+
+TEST(VectorOps, OptimizersOfEveryLength) {
+  std::mt19937 generator(4);
+  AdamTerms<float> adam = {0.5f, 0.9f, 0.75f, 0.25f, 0.5f,
+                           0.5f, 0.1f, 2.0f,  0.01f};
+  SgdTerms<float> sgd = {0.5f, 0.25f, 0.75f, 0.1f};
+  for (const VectorOps *ops : levels())
+    for (int64_t n = 0; n < 40; ++n) {
+      auto p = randomFloats(generator, n, -1, 1);
+      auto m = randomFloats(generator, n, -1, 1);
+      auto v = randomFloats(generator, n, 0, 1);
+      auto g = randomFloats(generator, n, -1, 1);
+      std::vector<float> out[3];
+      for (auto &lanes : out)
+        lanes.assign(n + 1, 99);
+      float *to[3] = {out[0].data(), out[1].data(), out[2].data()};
+      const float *from[4] = {p.data(), m.data(), v.data(), g.data()};
+      ops->adamw(to, from, adam, n);
+      for (int64_t i = 0; i < n; ++i) {
+        double up = 0.5 * g[i], mean = 0.75 * m[i] + 0.25 * up;
+        double square = 0.5 * v[i] + 0.5 * up * up;
+        EXPECT_NEAR(out[0][i],
+                    0.9 * p[i] - 0.1 * mean / (2 * std::sqrt(square) + 0.01),
+                    1e-5);
+        EXPECT_NEAR(out[1][i], mean, 1e-6);
+        EXPECT_NEAR(out[2][i], square, 1e-6);
+      }
+      const float *three[3] = {p.data(), m.data(), g.data()};
+      ops->sgd(to, three, sgd, n);
+      for (int64_t i = 0; i < n; ++i) {
+        double mean = 0.75 * m[i] + 0.5 * g[i] + 0.25 * p[i];
+        EXPECT_NEAR(out[0][i], p[i] - 0.1 * mean, 1e-6);
+        EXPECT_NEAR(out[1][i], mean, 1e-6);
+      }
+      for (auto &lanes : out)
+        EXPECT_EQ(lanes[n], 99);
+    }
+}
+
 } // namespace
