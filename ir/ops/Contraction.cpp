@@ -1,10 +1,11 @@
-#include "ir/Dialect.h"
+#include "ir/ops/Formula.h"
 #include "ir/ops/Shapes.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
+#include <numeric>
 
 using namespace mlir;
 
@@ -213,6 +214,48 @@ LogicalResult EinsumOp::evaluate(Operands operands, Results results) {
   return success();
 }
 
+namespace {
+
+/// The gradient of operand `index`: the equation turned around. Letters that
+/// only this operand has are repeated.
+Value einsumGradient(EinsumOp op, size_t index, OpBuilder &builder,
+                     Value gradient) {
+  std::vector<std::string> groups = letterGroups(op);
+  auto type = cast<RankedTensorType>(op.getInputs()[index].getType());
+  SmallVector<Value> inputs = {gradient};
+  std::string equation = groups.back(), known = equation;
+  for (auto [i, input] : llvm::enumerate(op.getInputs()))
+    if (i != index) {
+      inputs.push_back(input);
+      equation += "," + groups[i];
+      known += groups[i];
+    }
+  SmallVector<int64_t> dims, shape;
+  equation += "->";
+  for (auto [d, letter] : llvm::enumerate(groups[index]))
+    if (known.find(letter) != std::string::npos) {
+      equation += letter;
+      dims.push_back(static_cast<int64_t>(d));
+      shape.push_back(type.getShape()[d]);
+    }
+  Value product = EinsumOp::create(builder, op.getLoc(), type.clone(shape),
+                                   equation, inputs);
+  if (product.getType() == type)
+    return product;
+  return Formula(builder, op.getLoc())
+      .broadcast(product, dims, type.getShape());
+}
+
+} // namespace
+
+SmallVector<Value> EinsumOp::differentiate(OpBuilder &builder,
+                                           ValueRange gradients) {
+  SmallVector<Value> result;
+  for (size_t i = 0; i < getInputs().size(); ++i)
+    result.push_back(einsumGradient(*this, i, builder, gradients[0]));
+  return result;
+}
+
 //===----------------------------------------------------------------------===//
 // reduce
 //===----------------------------------------------------------------------===//
@@ -268,6 +311,24 @@ LogicalResult ReduceOp::evaluate(Operands operands, Results results) {
   return success();
 }
 
+/// Of a maximum or minimum, lanes that attain it share the gradient.
+SmallVector<Value> ReduceOp::differentiate(OpBuilder &builder,
+                                           ValueRange gradients) {
+  Formula f(builder, getLoc());
+  std::vector<int64_t> shape = shapeOf(getInput());
+  std::vector<int64_t> all(shape.size());
+  std::iota(all.begin(), all.end(), 0);
+  std::vector<int64_t> kept = without(all, getDims());
+  if (getKind() == ReduceKind::Sum)
+    return {f.broadcast(gradients[0], kept, shape)};
+  Value attained = f.compare(CompareKind::Eq, getInput(),
+                             f.broadcast(getResult(), kept, shape));
+  Value count = f.reduce(
+      ReduceKind::Sum, f.cast(attained, elementTypeOf(getInput())), getDims());
+  Value share = f.div(gradients[0], count);
+  return {f.where(attained, f.broadcast(share, kept, shape))};
+}
+
 //===----------------------------------------------------------------------===//
 // cumulative_sum
 //===----------------------------------------------------------------------===//
@@ -304,6 +365,14 @@ LogicalResult CumulativeSumOp::evaluate(Operands operands, Results results) {
     results[0].at(index) = sum;
   });
   return success();
+}
+
+/// A lane counts in the sums behind it, so its gradient sums theirs.
+SmallVector<Value> CumulativeSumOp::differentiate(OpBuilder &builder,
+                                                  ValueRange gradients) {
+  return {CumulativeSumOp::create(builder, getLoc(), gradients[0].getType(),
+                                  gradients[0], getDim(), getExclusive(),
+                                  !getReverse())};
 }
 
 } // namespace tandem

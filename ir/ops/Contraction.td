@@ -5,7 +5,8 @@
 
 include "ir/ops/Base.td"
 
-def Tandem_EinsumOp : Tandem_TensorOp<"einsum", [DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>]> {
+def Tandem_EinsumOp : Tandem_TensorOp<"einsum", [DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "a product of tensors, by letters";
   let description = [{
     ```mlir
@@ -26,7 +27,8 @@ def Tandem_EinsumOp : Tandem_TensorOp<"einsum", [DeclareOpInterfaceMethods<CostO
   let hasVerifier = 1;
 }
 
-def Tandem_ReduceOp : Tandem_TensorOp<"reduce"> {
+def Tandem_ReduceOp : Tandem_TensorOp<"reduce", [
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "sum, maximum or minimum over dimensions";
   let description = [{
     ```mlir
@@ -43,7 +45,8 @@ def Tandem_ReduceOp : Tandem_TensorOp<"reduce"> {
   let hasVerifier = 1;
 }
 
-def Tandem_CumulativeSumOp : Tandem_TensorOp<"cumulative_sum", [AllTypesMatch<["input", "result"]>]> {
+def Tandem_CumulativeSumOp : Tandem_TensorOp<"cumulative_sum", [AllTypesMatch<["input", "result"]>,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "running sums along a dimension";
   let description = [{
     ```mlir

@@ -1,4 +1,4 @@
-#include "ir/Dialect.h"
+#include "ir/ops/Formula.h"
 #include "ir/ops/MapProgram.h"
 #include "ir/ops/Shapes.h"
 
@@ -24,10 +24,16 @@ bool isBool(Value value) {
 
 //===----------------------------------------------------------------------===//
 // One table for each kind: what it means, which opcode computes it, which
-// types it takes
+// types it takes, its derivative
 //===----------------------------------------------------------------------===//
 
 enum class Takes { Floats, Numbers, Bools };
+
+/// An elementwise operation, as its derivative sees it: y = f(x), and the
+/// gradient of y.
+struct UnaryPoint {
+  Value x, y, gradient;
+};
 
 struct UnaryFunction {
   UnaryKind kind;
@@ -35,43 +41,91 @@ struct UnaryFunction {
   Takes takes;
   bool linear;
   double (*value)(double);
+  /// The gradient of x; null where it is zero.
+  Value (*derivative)(Formula &, const UnaryPoint &);
 };
+
+Value noDerivative(Formula &, const UnaryPoint &) { return {}; }
 
 const UnaryFunction unaryFunctions[] = {
     {UnaryKind::Neg, map_opcode::Neg, Takes::Numbers, true,
-     [](double x) { return -x; }},
+     [](double x) { return -x; },
+     [](Formula &f, const UnaryPoint &at) { return f.neg(at.gradient); }},
     {UnaryKind::Abs, map_opcode::Abs, Takes::Numbers, false,
-     [](double x) { return std::fabs(x); }},
+     [](double x) { return std::fabs(x); },
+     [](Formula &f, const UnaryPoint &at) {
+       return f.select(f.compare(CompareKind::Lt, at.x, 0.0),
+                       f.neg(at.gradient), at.gradient);
+     }},
     {UnaryKind::Exp, map_opcode::Exp, Takes::Floats, false,
-     [](double x) { return std::exp(x); }},
+     [](double x) { return std::exp(x); },
+     [](Formula &f, const UnaryPoint &at) { return f.mul(at.gradient, at.y); }},
     {UnaryKind::Log, map_opcode::Log, Takes::Floats, false,
-     [](double x) { return std::log(x); }},
+     [](double x) { return std::log(x); },
+     [](Formula &f, const UnaryPoint &at) { return f.div(at.gradient, at.x); }},
     {UnaryKind::Sqrt, map_opcode::Sqrt, Takes::Floats, false,
-     [](double x) { return std::sqrt(x); }},
+     [](double x) { return std::sqrt(x); },
+     [](Formula &f, const UnaryPoint &at) {
+       return f.div(at.gradient, f.add(at.y, at.y));
+     }},
     {UnaryKind::Rsqrt, map_opcode::Rsqrt, Takes::Floats, false,
-     [](double x) { return 1 / std::sqrt(x); }},
+     [](double x) { return 1 / std::sqrt(x); },
+     [](Formula &f, const UnaryPoint &at) {
+       return f.mul(at.gradient, f.scale(-0.5, f.div(at.y, at.x)));
+     }},
     {UnaryKind::Tanh, map_opcode::Tanh, Takes::Floats, false,
-     [](double x) { return std::tanh(x); }},
+     [](double x) { return std::tanh(x); },
+     [](Formula &f, const UnaryPoint &at) {
+       return f.mul(at.gradient, f.sub(1, f.mul(at.y, at.y)));
+     }},
     {UnaryKind::Erf, map_opcode::Erf, Takes::Floats, false,
-     [](double x) { return std::erf(x); }},
+     [](double x) { return std::erf(x); },
+     [](Formula &f, const UnaryPoint &at) {
+       Value bell = f.unary(UnaryKind::Exp, f.neg(f.mul(at.x, at.x)));
+       return f.mul(at.gradient, f.scale(M_2_SQRTPI, bell));
+     }},
     {UnaryKind::Sigmoid, map_opcode::Sigmoid, Takes::Floats, false,
-     [](double x) { return 1 / (1 + std::exp(-x)); }},
+     [](double x) { return 1 / (1 + std::exp(-x)); },
+     [](Formula &f, const UnaryPoint &at) {
+       return f.mul(at.gradient, f.mul(at.y, f.sub(1, at.y)));
+     }},
     {UnaryKind::Relu, map_opcode::Relu, Takes::Floats, false,
-     [](double x) { return x < 0 ? 0 : x; }},
+     [](double x) { return x < 0 ? 0 : x; },
+     [](Formula &f, const UnaryPoint &at) {
+       return f.where(f.compare(CompareKind::Gt, at.x, 0.0), at.gradient);
+     }},
     {UnaryKind::Sin, map_opcode::Sin, Takes::Floats, false,
-     [](double x) { return std::sin(x); }},
+     [](double x) { return std::sin(x); },
+     [](Formula &f, const UnaryPoint &at) {
+       return f.mul(at.gradient, f.unary(UnaryKind::Cos, at.x));
+     }},
     {UnaryKind::Cos, map_opcode::Cos, Takes::Floats, false,
-     [](double x) { return std::cos(x); }},
+     [](double x) { return std::cos(x); },
+     [](Formula &f, const UnaryPoint &at) {
+       return f.neg(f.mul(at.gradient, f.unary(UnaryKind::Sin, at.x)));
+     }},
     {UnaryKind::Reciprocal, map_opcode::Reciprocal, Takes::Floats, false,
-     [](double x) { return 1 / x; }},
+     [](double x) { return 1 / x; },
+     [](Formula &f, const UnaryPoint &at) {
+       return f.neg(f.mul(at.gradient, f.mul(at.y, at.y)));
+     }},
     {UnaryKind::Floor, map_opcode::Floor, Takes::Floats, false,
-     [](double x) { return std::floor(x); }},
+     [](double x) { return std::floor(x); }, noDerivative},
     {UnaryKind::Not, map_opcode::Not, Takes::Bools, false,
-     [](double x) { return x == 0 ? 1.0 : 0.0; }},
+     [](double x) { return x == 0 ? 1.0 : 0.0; }, noDerivative},
 };
 
 /// Which operands a binary function is linear in.
 enum class Linear { None, Left, Each, Together };
+
+/// z = f(x, y), and the gradient of z.
+struct BinaryPoint {
+  Value x, y, z, gradient;
+};
+
+/// The gradients of both operands; null where one is zero.
+using BinaryDerivative = std::pair<Value, Value> (*)(Formula &,
+                                                     const BinaryPoint &);
 
 struct BinaryFunction {
   BinaryKind kind;
@@ -79,6 +133,7 @@ struct BinaryFunction {
   Takes takes;
   Linear linear;
   double (*value)(double, double);
+  BinaryDerivative derivative;
 };
 
 double largerOrNan(double x, double y) {
@@ -88,25 +143,63 @@ double smallerOrNan(double x, double y) {
   return std::isnan(x) || x < y ? x : y;
 }
 
+std::pair<Value, Value> subDerivative(Formula &f, const BinaryPoint &at) {
+  return {at.gradient, f.neg(at.gradient)};
+}
+std::pair<Value, Value> mulDerivative(Formula &f, const BinaryPoint &at) {
+  return {f.mul(at.gradient, at.y), f.mul(at.gradient, at.x)};
+}
+std::pair<Value, Value> divDerivative(Formula &f, const BinaryPoint &at) {
+  Value left = f.div(at.gradient, at.y);
+  return {left, f.neg(f.mul(left, at.z))};
+}
+/// To the operand that was chosen; equal ones share it.
+std::pair<Value, Value> choiceDerivative(Formula &f, const BinaryPoint &at) {
+  Value tie = f.compare(CompareKind::Eq, at.x, at.y);
+  Value shared = f.select(tie, f.scale(0.5, at.gradient), at.gradient);
+  return {f.where(f.compare(CompareKind::Eq, at.x, at.z), shared),
+          f.where(f.compare(CompareKind::Eq, at.y, at.z), shared)};
+}
+/// The exponent's is defined for positive x only.
+std::pair<Value, Value> powDerivative(Formula &f, const BinaryPoint &at) {
+  Value less = f.sub(at.y, f.splat(1, at.y.getType()));
+  Value slope = f.mul(at.y, f.binary(BinaryKind::Pow, at.x, less));
+  Value positive = f.compare(CompareKind::Gt, at.x, 0.0);
+  Value growth = f.mul(at.z, f.unary(UnaryKind::Log, at.x));
+  return {
+      f.mul(at.gradient, f.where(f.compare(CompareKind::Ne, at.y, 0.0), slope)),
+      f.mul(at.gradient, f.where(positive, growth))};
+}
+/// x - y * whole, whole = (x - z) / y.
+std::pair<Value, Value> remDerivative(Formula &f, const BinaryPoint &at) {
+  Value whole = f.div(f.sub(at.x, at.z), at.y);
+  return {at.gradient, f.neg(f.mul(at.gradient, whole))};
+}
+std::pair<Value, Value> noDerivatives(Formula &, const BinaryPoint &) {
+  return {};
+}
+
 const BinaryFunction binaryFunctions[] = {
     {BinaryKind::Sub, map_opcode::Sub, Takes::Numbers, Linear::Together,
-     [](double x, double y) { return x - y; }},
+     [](double x, double y) { return x - y; }, subDerivative},
     {BinaryKind::Mul, map_opcode::Mul, Takes::Numbers, Linear::Each,
-     [](double x, double y) { return x * y; }},
+     [](double x, double y) { return x * y; }, mulDerivative},
     {BinaryKind::Div, map_opcode::Div, Takes::Numbers, Linear::Left,
-     [](double x, double y) { return x / y; }},
+     [](double x, double y) { return x / y; }, divDerivative},
     {BinaryKind::Max, map_opcode::Max, Takes::Numbers, Linear::None,
-     largerOrNan},
+     largerOrNan, choiceDerivative},
     {BinaryKind::Min, map_opcode::Min, Takes::Numbers, Linear::None,
-     smallerOrNan},
+     smallerOrNan, choiceDerivative},
     {BinaryKind::Pow, map_opcode::Pow, Takes::Numbers, Linear::None,
-     [](double x, double y) { return std::pow(x, y); }},
+     [](double x, double y) { return std::pow(x, y); }, powDerivative},
     {BinaryKind::Rem, map_opcode::Rem, Takes::Numbers, Linear::None,
-     [](double x, double y) { return std::fmod(x, y); }},
+     [](double x, double y) { return std::fmod(x, y); }, remDerivative},
     {BinaryKind::And, map_opcode::And, Takes::Bools, Linear::None,
-     [](double x, double y) { return x != 0 && y != 0 ? 1.0 : 0.0; }},
+     [](double x, double y) { return x != 0 && y != 0 ? 1.0 : 0.0; },
+     noDerivatives},
     {BinaryKind::Or, map_opcode::Or, Takes::Bools, Linear::None,
-     [](double x, double y) { return x != 0 || y != 0 ? 1.0 : 0.0; }},
+     [](double x, double y) { return x != 0 || y != 0 ? 1.0 : 0.0; },
+     noDerivatives},
 };
 
 struct CompareFunction {
@@ -238,6 +331,13 @@ LogicalResult UnaryOp::evaluate(Operands operands, Results results) {
                        [&](ArrayRef<double> x) { return function(x[0]); });
 }
 
+SmallVector<Value> UnaryOp::differentiate(OpBuilder &builder,
+                                          ValueRange gradients) {
+  Formula formula(builder, getLoc());
+  auto *derivative = rowOf(unaryFunctions, getKind()).derivative;
+  return {derivative(formula, {getInput(), getResult(), gradients[0]})};
+}
+
 //===----------------------------------------------------------------------===//
 // binary
 //===----------------------------------------------------------------------===//
@@ -300,6 +400,15 @@ LogicalResult BinaryOp::evaluate(Operands operands, Results results) {
   });
 }
 
+SmallVector<Value> BinaryOp::differentiate(OpBuilder &builder,
+                                           ValueRange gradients) {
+  Formula formula(builder, getLoc());
+  auto *derivative = rowOf(binaryFunctions, getKind()).derivative;
+  auto [lhs, rhs] =
+      derivative(formula, {getLhs(), getRhs(), getResult(), gradients[0]});
+  return {lhs, rhs};
+}
+
 //===----------------------------------------------------------------------===//
 // compare and select
 //===----------------------------------------------------------------------===//
@@ -345,6 +454,14 @@ LogicalResult SelectOp::evaluate(Operands operands, Results results) {
   });
 }
 
+SmallVector<Value> SelectOp::differentiate(OpBuilder &builder,
+                                           ValueRange gradients) {
+  Formula f(builder, getLoc());
+  Value zeros = f.zeros(gradients[0].getType());
+  return {Value(), f.select(getCondition(), gradients[0], zeros),
+          f.select(getCondition(), zeros, gradients[0])};
+}
+
 //===----------------------------------------------------------------------===//
 // cast
 //===----------------------------------------------------------------------===//
@@ -380,6 +497,15 @@ OpFoldResult CastOp::fold(FoldAdaptor) {
   return getInput().getType() == getResult().getType() ? getInput() : Value();
 }
 
+/// Of integers there is none.
+SmallVector<Value> CastOp::differentiate(OpBuilder &builder,
+                                         ValueRange gradients) {
+  if (isInteger(getInput()))
+    return {Value()};
+  return {
+      Formula(builder, getLoc()).cast(gradients[0], elementTypeOf(getInput()))};
+}
+
 //===----------------------------------------------------------------------===//
 // sum
 //===----------------------------------------------------------------------===//
@@ -407,6 +533,10 @@ LogicalResult SumOp::evaluate(Operands operands, Results results) {
       sum += term;
     return sum;
   });
+}
+
+SmallVector<Value> SumOp::differentiate(OpBuilder &, ValueRange gradients) {
+  return SmallVector<Value>(getInputs().size(), gradients[0]);
 }
 
 OpFoldResult SumOp::fold(FoldAdaptor) {
@@ -496,6 +626,20 @@ LogicalResult ShardingConstraintOp::evaluate(Operands operands,
                                              Results results) {
   results[0] = *operands[0];
   return success();
+}
+
+/// The gradient is annotated as the activation is, so that presets place the
+/// collectives of the backward pass too. Each of several terms has the
+/// gradient of their sum, whole.
+SmallVector<Value> ShardingConstraintOp::differentiate(OpBuilder &builder,
+                                                       ValueRange gradients) {
+  ShardingAttr sharding = getShardingAttr();
+  if (sharding && !sharding.getUnreduced().empty())
+    sharding =
+        ShardingAttr::get(getContext(), sharding.getMesh(), sharding.getDims(),
+                          sharding.getReplicated(), ArrayRef<AxisRefAttr>());
+  return {ShardingConstraintOp::create(builder, getLoc(), gradients[0],
+                                       sharding, getViewAttr())};
 }
 
 } // namespace tandem

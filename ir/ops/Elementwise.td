@@ -5,7 +5,8 @@
 
 include "ir/ops/Base.td"
 
-def Tandem_UnaryOp : Tandem_PassThroughOp<"unary", [AllTypesMatch<["input", "result"]>]> {
+def Tandem_UnaryOp : Tandem_PassThroughOp<"unary", [AllTypesMatch<["input", "result"]>,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "an elementwise function of one operand";
   let description = [{
     ```mlir
@@ -23,7 +24,8 @@ def Tandem_UnaryOp : Tandem_PassThroughOp<"unary", [AllTypesMatch<["input", "res
   let hasVerifier = 1;
 }
 
-def Tandem_BinaryOp : Tandem_PassThroughOp<"binary"> {
+def Tandem_BinaryOp : Tandem_PassThroughOp<"binary", [
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "an elementwise function of two operands of one type";
   let description = [{
     ```mlir
@@ -68,7 +70,8 @@ def Tandem_CompareOp : Tandem_PassThroughOp<"compare", [AllTypesMatch<["lhs", "r
   let hasVerifier = 1;
 }
 
-def Tandem_SelectOp : Tandem_PassThroughOp<"select", [AllTypesMatch<["onTrue", "onFalse", "result"]>]> {
+def Tandem_SelectOp : Tandem_PassThroughOp<"select", [AllTypesMatch<["onTrue", "onFalse", "result"]>,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "lanes of one operand or the other";
   let description = [{
     ```mlir
@@ -86,7 +89,8 @@ def Tandem_SelectOp : Tandem_PassThroughOp<"select", [AllTypesMatch<["onTrue", "
   let hasVerifier = 1;
 }
 
-def Tandem_CastOp : Tandem_PassThroughOp<"cast"> {
+def Tandem_CastOp : Tandem_PassThroughOp<"cast", [
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "the same values in another element type";
   let description = [{
     ```mlir
@@ -104,7 +108,8 @@ def Tandem_CastOp : Tandem_PassThroughOp<"cast"> {
   let hasFolder = 1;
 }
 
-def Tandem_SumOp : Tandem_PassThroughOp<"sum", [SameOperandsAndResultType]> {
+def Tandem_SumOp : Tandem_PassThroughOp<"sum", [SameOperandsAndResultType,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "the sum of any number of tensors of one type";
   let description = [{
     ```mlir
@@ -155,7 +160,8 @@ def Tandem_SiluOp : Tandem_PassThroughOp<"silu", [AllTypesMatch<["input", "resul
   let assemblyFormat = "$input attr-dict `:` type($result)";
 }
 
-def Tandem_ShardingConstraintOp : Tandem_PassThroughOp<"sharding_constraint", [AllTypesMatch<["input", "result"]>]> {
+def Tandem_ShardingConstraintOp : Tandem_PassThroughOp<"sharding_constraint", [AllTypesMatch<["input", "result"]>,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "the identity, where an activation is named and annotated";
   let description = [{
     ```mlir

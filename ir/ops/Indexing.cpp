@@ -1,4 +1,4 @@
-#include "ir/Dialect.h"
+#include "ir/ops/Formula.h"
 #include "ir/ops/Philox.h"
 #include "ir/ops/Shapes.h"
 
@@ -15,10 +15,6 @@ namespace {
 using Operands = ArrayRef<const Tensor *>;
 using Results = MutableArrayRef<Tensor>;
 using Index = std::vector<int64_t>;
-
-Type elementTypeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getElementType();
-}
 
 /// Of so many elements of `value`'s type.
 int64_t bytesOf(Value value, int64_t elements) {
@@ -158,6 +154,14 @@ LogicalResult EmbeddingOp::evaluate(Operands operands, Results results) {
   return evaluateGather(*this, operands, results, 0);
 }
 
+SmallVector<Value> EmbeddingOp::differentiate(OpBuilder &builder,
+                                              ValueRange gradients) {
+  Value zeros = Formula(builder, getLoc()).zeros(getTable().getType());
+  return {ScatterAddOp::create(builder, getLoc(), zeros.getType(), zeros,
+                               getIds(), gradients[0], 0, 0),
+          Value()};
+}
+
 //===----------------------------------------------------------------------===//
 // gather
 //===----------------------------------------------------------------------===//
@@ -191,6 +195,16 @@ KernelSpec GatherOp::getKernelSpec() {
 
 LogicalResult GatherOp::evaluate(Operands operands, Results results) {
   return evaluateGather(*this, operands, results, getDim());
+}
+
+SmallVector<Value> GatherOp::differentiate(OpBuilder &builder,
+                                           ValueRange gradients) {
+  Formula f(builder, getLoc());
+  Value zeros = f.zeros(getInput().getType());
+  return {ScatterAddOp::create(builder, getLoc(), zeros.getType(), zeros,
+                               getIndices(), gradients[0], getDim(),
+                               getBatchDims()),
+          Value()};
 }
 
 //===----------------------------------------------------------------------===//
@@ -241,6 +255,13 @@ LogicalResult ScatterAddOp::evaluate(Operands operands, Results results) {
       results[0].at(*place) += rows.at(index);
   });
   return success();
+}
+
+SmallVector<Value> ScatterAddOp::differentiate(OpBuilder &builder,
+                                               ValueRange gradients) {
+  return {gradients[0], Value(),
+          GatherOp::create(builder, getLoc(), getRows().getType(), gradients[0],
+                           getIndices(), getDim(), getBatchDims())};
 }
 
 //===----------------------------------------------------------------------===//
@@ -298,6 +319,36 @@ LogicalResult UpdateSliceOp::evaluate(Operands operands, Results results) {
       results[0].at(place) = rows.at(index);
   });
   return success();
+}
+
+/// The base has none where rows were written. Row i takes what lies at
+/// positions[b] + i, where it was written.
+SmallVector<Value> UpdateSliceOp::differentiate(OpBuilder &builder,
+                                                ValueRange gradients) {
+  Formula f(builder, getLoc());
+  auto type = cast<RankedTensorType>(getRows().getType());
+  Value base = UpdateSliceOp::create(builder, getLoc(), gradients[0].getType(),
+                                     gradients[0], f.zeros(type),
+                                     getPositions(), getLengths());
+  Index each = {type.getShape()[0], type.getShape()[1]};
+  auto perRow = [&](Value value) {
+    return f.broadcast(f.cast(value, builder.getI64Type()), {0}, each);
+  };
+  Value row = IotaOp::create(builder, getLoc(),
+                             RankedTensorType::get(each, builder.getI64Type()),
+                             1, APFloat(0.0), APFloat(1.0));
+  Value place = f.add(perRow(getPositions()), row);
+  Value last = f.splat(shapeOf(getBase())[1] - 1, place.getType());
+  Value inside =
+      f.binary(BinaryKind::Max, f.binary(BinaryKind::Min, place, last),
+               f.zeros(place.getType()));
+  Value taken =
+      GatherOp::create(builder, getLoc(), type, gradients[0], inside, 1, 1);
+  Value written = f.binary(
+      BinaryKind::And, f.compare(CompareKind::Lt, row, perRow(getLengths())),
+      f.compare(CompareKind::Eq, place, inside));
+  return {base, f.where(f.broadcast(written, {0, 1}, type.getShape()), taken),
+          Value(), Value()};
 }
 
 //===----------------------------------------------------------------------===//
@@ -451,6 +502,26 @@ LogicalResult TopKOp::evaluate(Operands operands, Results results) {
     results[1].at(index) = chosen.place;
   });
   return success();
+}
+
+/// Each value goes back to the lane that it was taken from. Where a payload
+/// stands in place of the lanes' numbers they are found once more.
+SmallVector<Value> TopKOp::differentiate(OpBuilder &builder,
+                                         ValueRange gradients) {
+  if (!gradients[0])
+    return SmallVector<Value>(getNumOperands());
+  Value lanes = getIndices();
+  if (getPayload())
+    lanes = TopKOp::create(builder, getLoc(), getValues().getType(),
+                           getIndices().getType(), getInput(), Value(),
+                           getPiecesAttr())
+                .getIndices();
+  Value zeros = Formula(builder, getLoc()).zeros(getInput().getType());
+  int64_t last = getInput().getType().getRank() - 1;
+  SmallVector<Value> result(getNumOperands());
+  result[0] = ScatterAddOp::create(builder, getLoc(), zeros.getType(), zeros,
+                                   lanes, gradients[0], last, last);
+  return result;
 }
 
 //===----------------------------------------------------------------------===//

@@ -5,7 +5,8 @@
 
 include "ir/ops/Base.td"
 
-def Tandem_EmbeddingOp : Tandem_TensorOp<"embedding"> {
+def Tandem_EmbeddingOp : Tandem_TensorOp<"embedding", [
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "rows of a table by id";
   let description = [{
     ```mlir
@@ -24,7 +25,8 @@ def Tandem_EmbeddingOp : Tandem_TensorOp<"embedding"> {
   let hasVerifier = 1;
 }
 
-def Tandem_GatherOp : Tandem_TensorOp<"gather"> {
+def Tandem_GatherOp : Tandem_TensorOp<"gather", [
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "elements of a dimension by index";
   let description = [{
     ```mlir
@@ -47,7 +49,8 @@ def Tandem_GatherOp : Tandem_TensorOp<"gather"> {
   let hasVerifier = 1;
 }
 
-def Tandem_ScatterAddOp : Tandem_TensorOp<"scatter_add", [AllTypesMatch<["base", "result"]>]> {
+def Tandem_ScatterAddOp : Tandem_TensorOp<"scatter_add", [AllTypesMatch<["base", "result"]>,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "add rows to a tensor at indices";
   let description = [{
     ```mlir
@@ -66,7 +69,8 @@ def Tandem_ScatterAddOp : Tandem_TensorOp<"scatter_add", [AllTypesMatch<["base",
   let hasVerifier = 1;
 }
 
-def Tandem_UpdateSliceOp : Tandem_TensorOp<"update_slice", [AllTypesMatch<["base", "result"]>]> {
+def Tandem_UpdateSliceOp : Tandem_TensorOp<"update_slice", [AllTypesMatch<["base", "result"]>,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "write rows into a cache at each batch row's position";
   let description = [{
     ```mlir
@@ -88,7 +92,8 @@ def Tandem_UpdateSliceOp : Tandem_TensorOp<"update_slice", [AllTypesMatch<["base
   let hasVerifier = 1;
 }
 
-def Tandem_TopKOp : Tandem_TensorOp<"top_k", [DeclareOpInterfaceMethods<PartitionOpInterface>]> {
+def Tandem_TopKOp : Tandem_TensorOp<"top_k", [DeclareOpInterfaceMethods<PartitionOpInterface>,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "the largest values of the last dimension, and where they are";
   let description = [{
     ```mlir

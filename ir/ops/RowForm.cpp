@@ -11,14 +11,10 @@ Type statisticsType(Type elementType) {
              : Float32Type::get(elementType.getContext());
 }
 
-Type elementTypeOf(Value value) {
-  return llvm::cast<RankedTensorType>(value.getType()).getElementType();
-}
-
 } // namespace
 
 RowForm::RowForm(OpBuilder &builder, Location loc, Value value)
-    : builder(builder), loc(loc), elementType(elementTypeOf(value)),
+    : Formula(builder, loc), elementType(elementTypeOf(value)),
       input(cast(value, statisticsType(elementType))) {}
 
 int64_t RowForm::statisticsBytes(Value input, int64_t count) {
@@ -29,23 +25,9 @@ int64_t RowForm::statisticsBytes(Value input, int64_t count) {
                       rows * count);
 }
 
-Value RowForm::unary(UnaryKind kind, Value value) {
-  return UnaryOp::create(builder, loc, value.getType(), kind, value);
-}
-
-Value RowForm::binary(BinaryKind kind, Value lhs, Value rhs) {
-  return BinaryOp::create(builder, loc, kind, lhs, rhs);
-}
-
-Value RowForm::add(Value lhs, Value rhs) {
-  return SumOp::create(builder, loc, ValueRange{lhs, rhs});
-}
-
 Value RowForm::reduce(ReduceKind kind, Value lanes) {
-  auto type = llvm::cast<RankedTensorType>(lanes.getType());
-  int64_t last = type.getRank() - 1;
-  return ReduceOp::create(builder, loc, type.clone(type.getShape().drop_back()),
-                          kind, lanes, ArrayRef(last));
+  int64_t rank = llvm::cast<RankedTensorType>(lanes.getType()).getRank();
+  return Formula::reduce(kind, lanes, rank - 1);
 }
 
 Value RowForm::mean(Value lanes) {
@@ -62,41 +44,22 @@ Value RowForm::inverseDeviation(Value rows, const APFloat &epsilon) {
 
 Value RowForm::overLanes(Value rows) {
   int64_t rank = llvm::cast<RankedTensorType>(rows.getType()).getRank();
-  return broadcast(rows, llvm::to_vector(llvm::seq<int64_t>(0, rank)));
+  return overAll(rows, llvm::to_vector(llvm::seq<int64_t>(0, rank)));
 }
 
 Value RowForm::overRows(Value vector, double offset) {
   Value wide = cast(vector, elementTypeOf(input));
   if (offset != 0)
     wide = add(wide, splat(offset, wide.getType()));
-  return broadcast(wide,
-                   llvm::cast<RankedTensorType>(input.getType()).getRank() - 1);
+  return overAll(wide,
+                 llvm::cast<RankedTensorType>(input.getType()).getRank() - 1);
 }
 
 Value RowForm::rounded(Value lanes) { return cast(lanes, elementType); }
 
-Value RowForm::cast(Value value, Type to) {
-  auto type = llvm::cast<RankedTensorType>(value.getType());
-  if (type.getElementType() == to)
-    return value;
-  return CastOp::create(builder, loc, type.clone(to), value);
-}
-
-Value RowForm::splat(double number, Type type) {
-  auto tensor = llvm::cast<RankedTensorType>(type);
-  auto scalar = RankedTensorType::get({}, tensor.getElementType());
-  Value value = ConstantOp::create(
-      builder, loc, scalar,
-      DenseElementsAttr::get(
-          scalar, builder.getFloatAttr(tensor.getElementType(), number)));
-  return BroadcastInDimOp::create(builder, loc, tensor, value,
-                                  ArrayRef<int64_t>());
-}
-
-Value RowForm::broadcast(Value value, ArrayRef<int64_t> dims) {
-  auto shape = llvm::cast<RankedTensorType>(input.getType());
-  return BroadcastInDimOp::create(
-      builder, loc, shape.clone(elementTypeOf(value)), value, dims);
+Value RowForm::overAll(Value value, ArrayRef<int64_t> dims) {
+  return Formula::broadcast(
+      value, dims, llvm::cast<RankedTensorType>(input.getType()).getShape());
 }
 
 } // namespace tandem

@@ -10,11 +10,11 @@
 #ifndef TANDEM_IR_OPS_ROWFORM_H
 #define TANDEM_IR_OPS_ROWFORM_H
 
-#include "ir/Dialect.h"
+#include "ir/ops/Formula.h"
 
 namespace tandem {
 
-class RowForm {
+class RowForm : public Formula {
 public:
   /// Rows along the last dimension of `input`, a tensor of floats that has one.
   RowForm(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value input);
@@ -24,9 +24,6 @@ public:
 
   /// The operand in the type of statistics.
   mlir::Value lanes() const { return input; }
-  mlir::Value unary(UnaryKind kind, mlir::Value value);
-  mlir::Value binary(BinaryKind kind, mlir::Value lhs, mlir::Value rhs);
-  mlir::Value add(mlir::Value lhs, mlir::Value rhs);
   /// One number a row.
   mlir::Value reduce(ReduceKind kind, mlir::Value lanes);
   mlir::Value mean(mlir::Value lanes);
@@ -40,12 +37,9 @@ public:
   mlir::Value rounded(mlir::Value lanes);
 
 private:
-  mlir::Value cast(mlir::Value value, mlir::Type elementType);
-  mlir::Value splat(double number, mlir::Type type);
-  mlir::Value broadcast(mlir::Value value, llvm::ArrayRef<int64_t> dims);
+  /// `value` in the operand's shape.
+  mlir::Value overAll(mlir::Value value, llvm::ArrayRef<int64_t> dims);
 
-  mlir::OpBuilder &builder;
-  mlir::Location loc;
   mlir::Type elementType; ///< Of the operand.
   mlir::Value input;
 };

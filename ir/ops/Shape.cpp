@@ -1,4 +1,4 @@
-#include "ir/Dialect.h"
+#include "ir/ops/Formula.h"
 #include "ir/ops/MapProgram.h"
 #include "ir/ops/Shapes.h"
 
@@ -11,10 +11,6 @@ namespace {
 
 using Operands = ArrayRef<const Tensor *>;
 using Results = MutableArrayRef<Tensor>;
-
-Type elementTypeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getElementType();
-}
 
 /// Elements as float64 in row-major order; nothing for what has no numbers.
 std::optional<std::vector<double>> numbersOf(ElementsAttr elements) {
@@ -231,6 +227,12 @@ OpFoldResult ReshapeOp::fold(FoldAdaptor) {
   return getResult();
 }
 
+SmallVector<Value> ReshapeOp::differentiate(OpBuilder &builder,
+                                            ValueRange gradients) {
+  return {
+      Formula(builder, getLoc()).reshape(gradients[0], shapeOf(getInput()))};
+}
+
 //===----------------------------------------------------------------------===//
 // transpose
 //===----------------------------------------------------------------------===//
@@ -284,6 +286,15 @@ LogicalResult TransposeOp::evaluate(Operands operands, Results results) {
   return success();
 }
 
+SmallVector<Value> TransposeOp::differentiate(OpBuilder &builder,
+                                              ValueRange gradients) {
+  SmallVector<int64_t> inverse(getPermutation().size());
+  for (auto [d, from] : llvm::enumerate(getPermutation()))
+    inverse[from] = static_cast<int64_t>(d);
+  return {TransposeOp::create(builder, getLoc(), getInput().getType(),
+                              gradients[0], inverse)};
+}
+
 //===----------------------------------------------------------------------===//
 // broadcast_in_dim
 //===----------------------------------------------------------------------===//
@@ -334,6 +345,16 @@ LogicalResult BroadcastInDimOp::evaluate(Operands operands, Results results) {
     results[0].at(index) = operands[0]->at(from);
   });
   return success();
+}
+
+SmallVector<Value> BroadcastInDimOp::differentiate(OpBuilder &builder,
+                                                   ValueRange gradients) {
+  SmallVector<int64_t> repeated;
+  for (size_t d = 0; d < shapeOf(getResult()).size(); ++d)
+    if (!llvm::is_contained(getDims(), static_cast<int64_t>(d)))
+      repeated.push_back(static_cast<int64_t>(d));
+  return {Formula(builder, getLoc())
+              .reduce(ReduceKind::Sum, gradients[0], repeated)};
 }
 
 //===----------------------------------------------------------------------===//
@@ -399,6 +420,59 @@ LogicalResult SliceOp::evaluate(Operands operands, Results results) {
   return success();
 }
 
+namespace {
+
+Value padded(OpBuilder &builder, Location loc, Value value,
+             ArrayRef<int64_t> low, ArrayRef<int64_t> high) {
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<int64_t> shape;
+  for (auto [d, size] : llvm::enumerate(type.getShape()))
+    shape.push_back(low[d] + size + high[d]);
+  return PadOp::create(builder, loc, type.clone(shape), value, low, high,
+                       builder.getF64FloatAttr(0));
+}
+
+Value sliced(OpBuilder &builder, Location loc, Value value,
+             ArrayRef<int64_t> start, ArrayRef<int64_t> shape) {
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<int64_t> step(shape.size(), 1);
+  return SliceOp::create(builder, loc, type.clone(shape), value, start, step);
+}
+
+/// Zeros put behind each lane, so that lanes are `step` apart: step - 1 of
+/// them as a dimension behind each, and then `kept` of all lanes.
+Value spread(OpBuilder &builder, Location loc, Value value,
+             ArrayRef<int64_t> step, ArrayRef<int64_t> kept) {
+  auto shape = cast<RankedTensorType>(value.getType()).getShape();
+  SmallVector<int64_t> apart, none, behind, joined;
+  for (auto [d, size] : llvm::enumerate(shape)) {
+    llvm::append_values(apart, size, int64_t(1));
+    none.append(2, 0);
+    llvm::append_values(behind, int64_t(0), step[d] - 1);
+    joined.push_back(size * step[d]);
+  }
+  Formula f(builder, loc);
+  value = padded(builder, loc, f.reshape(value, apart), none, behind);
+  return sliced(builder, loc, f.reshape(value, joined),
+                SmallVector<int64_t>(kept.size(), 0), kept);
+}
+
+} // namespace
+
+SmallVector<Value> SliceOp::differentiate(OpBuilder &builder,
+                                          ValueRange gradients) {
+  std::vector<int64_t> from = shapeOf(getInput()), to = shapeOf(getResult());
+  SmallVector<int64_t> kept, high;
+  for (size_t d = 0; d < from.size(); ++d) {
+    kept.push_back(std::min(to[d] * getStep()[d], from[d] - getStart()[d]));
+    high.push_back(from[d] - getStart()[d] - kept[d]);
+  }
+  Value gradient = gradients[0];
+  if (llvm::any_of(getStep(), [](int64_t step) { return step > 1; }))
+    gradient = spread(builder, getLoc(), gradient, getStep(), kept);
+  return {padded(builder, getLoc(), gradient, getStart(), high)};
+}
+
 //===----------------------------------------------------------------------===//
 // concat
 //===----------------------------------------------------------------------===//
@@ -462,6 +536,18 @@ LogicalResult ConcatOp::evaluate(Operands operands, Results results) {
   return success();
 }
 
+SmallVector<Value> ConcatOp::differentiate(OpBuilder &builder,
+                                           ValueRange gradients) {
+  SmallVector<Value> result;
+  SmallVector<int64_t> start(shapeOf(getResult()).size(), 0);
+  for (Value input : getInputs()) {
+    std::vector<int64_t> shape = shapeOf(input);
+    result.push_back(sliced(builder, getLoc(), gradients[0], start, shape));
+    start[getDim()] += shape[getDim()];
+  }
+  return result;
+}
+
 //===----------------------------------------------------------------------===//
 // pad
 //===----------------------------------------------------------------------===//
@@ -520,6 +606,12 @@ LogicalResult PadOp::evaluate(Operands operands, Results results) {
       results[0].at(to) = operands[0]->at(index);
   });
   return success();
+}
+
+SmallVector<Value> PadOp::differentiate(OpBuilder &builder,
+                                        ValueRange gradients) {
+  return {
+      sliced(builder, getLoc(), gradients[0], getLow(), shapeOf(getInput()))};
 }
 
 } // namespace tandem

@@ -38,7 +38,8 @@ def Tandem_IotaOp : Tandem_TensorOp<"iota"> {
   let hasVerifier = 1;
 }
 
-def Tandem_ReshapeOp : Tandem_PassThroughOp<"reshape"> {
+def Tandem_ReshapeOp : Tandem_PassThroughOp<"reshape", [
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "the same elements in row-major order, another shape";
   let description = [{
     ```mlir
@@ -57,7 +58,8 @@ def Tandem_ReshapeOp : Tandem_PassThroughOp<"reshape"> {
   let hasFolder = 1;
 }
 
-def Tandem_TransposeOp : Tandem_PassThroughOp<"transpose"> {
+def Tandem_TransposeOp : Tandem_PassThroughOp<"transpose", [
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "dimensions in another order";
   let description = [{
     ```mlir
@@ -73,7 +75,8 @@ def Tandem_TransposeOp : Tandem_PassThroughOp<"transpose"> {
   let hasVerifier = 1;
 }
 
-def Tandem_BroadcastInDimOp : Tandem_PassThroughOp<"broadcast_in_dim"> {
+def Tandem_BroadcastInDimOp : Tandem_PassThroughOp<"broadcast_in_dim", [
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "repeat a tensor along new dimensions";
   let description = [{
     ```mlir
@@ -92,7 +95,8 @@ def Tandem_BroadcastInDimOp : Tandem_PassThroughOp<"broadcast_in_dim"> {
   let hasVerifier = 1;
 }
 
-def Tandem_SliceOp : Tandem_TensorOp<"slice"> {
+def Tandem_SliceOp : Tandem_TensorOp<"slice", [
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "a part of a tensor";
   let description = [{
     ```mlir
@@ -114,7 +118,8 @@ def Tandem_SliceOp : Tandem_TensorOp<"slice"> {
   let hasVerifier = 1;
 }
 
-def Tandem_ConcatOp : Tandem_TensorOp<"concat"> {
+def Tandem_ConcatOp : Tandem_TensorOp<"concat", [
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "tensors one after another along a dimension";
   let description = [{
     ```mlir
@@ -133,7 +138,8 @@ def Tandem_ConcatOp : Tandem_TensorOp<"concat"> {
   let hasVerifier = 1;
 }
 
-def Tandem_PadOp : Tandem_TensorOp<"pad"> {
+def Tandem_PadOp : Tandem_TensorOp<"pad", [
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "a tensor with a border of one value";
   let description = [{
     ```mlir
