@@ -1,5 +1,6 @@
 #include "passes/Pipelines.h"
 
+#include "passes/autodiff/Passes.h"
 #include "passes/exec/Passes.h"
 #include "passes/import/Passes.h"
 #include "passes/partition/Passes.h"
@@ -36,6 +37,7 @@ std::unique_ptr<Pass> propagateShardings() {
 
 const std::vector<CompileStep> &compileSteps() {
   static const std::vector<CompileStep> steps = {
+      {"differentiate", add<createDifferentiate>},
       {"canonicalize", add<canonicalizer>},
       {"verify-global", verifyPhase<1>},
       {"assign-stages", add<createAssignStages>},
@@ -121,6 +123,7 @@ std::string addCompileSteps(OpPassManager &passes, const std::string &from,
 
 void registerPassesAndPipelines() {
   registerTandemImportPasses();
+  registerTandemAutodiffPasses();
   registerTandemPropagatePasses();
   registerTandemPartitionPasses();
   registerTandemPipelinePasses();

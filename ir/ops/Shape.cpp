@@ -429,7 +429,7 @@ Value padded(OpBuilder &builder, Location loc, Value value,
   for (auto [d, size] : llvm::enumerate(type.getShape()))
     shape.push_back(low[d] + size + high[d]);
   return PadOp::create(builder, loc, type.clone(shape), value, low, high,
-                       builder.getF64FloatAttr(0));
+                       APFloat(0.0));
 }
 
 Value sliced(OpBuilder &builder, Location loc, Value value,

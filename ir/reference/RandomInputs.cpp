@@ -60,7 +60,7 @@ std::optional<Range> rangeOfValue(Value value) {
     if (std::optional<Range> range = rangeOf(use))
       return range;
     if (isa<ShardingConstraintOp, ReshardOp, ReshapeOp, BroadcastInDimOp,
-            CastOp>(use.getOwner()))
+            CastOp, MicrobatchOp>(use.getOwner()))
       if (auto range = rangeOfValue(use.getOwner()->getResult(0)))
         return range;
   }
