@@ -30,6 +30,9 @@ struct KernelSpec {
   /// How many of the last results the kernel can leave out when nothing uses
   /// them.
   int optionalResults = 0;
+  /// So many first results take the places of as many first operands, which
+  /// the kernel updates.
+  int sharedResults = 0;
 };
 
 /// A double as `KernelSpec::numbers` hold it.

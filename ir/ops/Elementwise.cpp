@@ -1,5 +1,5 @@
 #include "ir/ops/Formula.h"
-#include "ir/ops/MapProgram.h"
+#include "ir/ops/Lanes.h"
 #include "ir/ops/Shapes.h"
 
 #include "mlir/IR/PatternMatch.h"
@@ -223,33 +223,6 @@ const CompareFunction compareFunctions[] = {
      [](double x, double y) { return x >= y; }},
 };
 
-struct GeluFunction {
-  GeluKind kind;
-  int64_t opcode;
-  double (*value)(double);
-};
-
-const GeluFunction geluFunctions[] = {
-    {GeluKind::None, map_opcode::GeluErf,
-     [](double x) { return x / 2 * (1 + std::erf(x / std::sqrt(2.0))); }},
-    {GeluKind::Tanh, map_opcode::GeluTanh,
-     [](double x) {
-       double inner = std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x);
-       return x / 2 * (1 + std::tanh(inner));
-     }},
-    {GeluKind::Quick, map_opcode::GeluQuick,
-     [](double x) { return x / (1 + std::exp(-1.702 * x)); }},
-};
-
-/// The row of `table` for `kind`; every kind has one.
-template <typename Row, size_t n, typename Kind>
-const Row &rowOf(const Row (&table)[n], Kind kind) {
-  for (const Row &row : table)
-    if (row.kind == kind)
-      return row;
-  llvm_unreachable("a kind without a row");
-}
-
 bool suits(Value value, Takes takes, bool integersToo) {
   if (takes == Takes::Bools || isBool(value))
     return takes == Takes::Bools && isBool(value);
@@ -270,19 +243,6 @@ LogicalResult expectSuitable(Operation *op, StringRef kind, Takes takes) {
 // Lane by lane
 //===----------------------------------------------------------------------===//
 
-using Lanes = function_ref<double(ArrayRef<double>)>;
-
-/// result[i] = lane(operands[...][i]) for every valid lane.
-LogicalResult evaluateLanes(Operands operands, Results results, Lanes lane) {
-  std::vector<double> values(operands.size());
-  results[0].forEachValid([&](const std::vector<int64_t> &index) {
-    for (size_t i = 0; i < operands.size(); ++i)
-      values[i] = operands[i]->at(index);
-    results[0].at(index) = lane(values);
-  });
-  return success();
-}
-
 /// A quotient or remainder of integers: toward zero, and 0 by zero.
 double wholeQuotient(double x, double y) {
   return y == 0 ? 0 : std::trunc(x / y);
@@ -297,10 +257,6 @@ double applyBinary(BinaryKind kind, bool integers, double x, double y) {
   if (integers && kind == BinaryKind::Rem)
     return wholeRemainder(x, y);
   return rowOf(binaryFunctions, kind).value(x, y);
-}
-
-KernelSpec mapKernel(const MapProgram &program, int inPlaceOperand) {
-  return {"map", program.numbers(), inPlaceOperand, false};
 }
 
 } // namespace
@@ -572,35 +528,6 @@ struct FlattenSum : OpRewritePattern<SumOp> {
 void SumOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                         MLIRContext *context) {
   patterns.add<FlattenSum>(context);
-}
-
-//===----------------------------------------------------------------------===//
-// gelu and silu
-//===----------------------------------------------------------------------===//
-
-ShardingRule GeluOp::getShardingRule() { return elementwiseRule(*this); }
-
-KernelSpec GeluOp::getKernelSpec() {
-  int64_t opcode = rowOf(geluFunctions, getApproximate()).opcode;
-  return mapKernel(MapProgram().input(0).apply(opcode), 0);
-}
-
-LogicalResult GeluOp::evaluate(Operands operands, Results results) {
-  auto *function = rowOf(geluFunctions, getApproximate()).value;
-  return evaluateLanes(operands, results,
-                       [&](ArrayRef<double> x) { return function(x[0]); });
-}
-
-ShardingRule SiluOp::getShardingRule() { return elementwiseRule(*this); }
-
-KernelSpec SiluOp::getKernelSpec() {
-  return mapKernel(MapProgram().input(0).apply(map_opcode::Silu), 0);
-}
-
-LogicalResult SiluOp::evaluate(Operands operands, Results results) {
-  return evaluateLanes(operands, results, [](ArrayRef<double> x) {
-    return x[0] / (1 + std::exp(-x[0]));
-  });
 }
 
 //===----------------------------------------------------------------------===//

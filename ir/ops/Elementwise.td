@@ -133,33 +133,6 @@ def Tandem_SumOp : Tandem_PassThroughOp<"sum", [SameOperandsAndResultType,
   let hasCanonicalizer = 1;
 }
 
-def Tandem_GeluOp : Tandem_PassThroughOp<"gelu", [AllTypesMatch<["input", "result"]>]> {
-  let summary = "Gaussian error linear unit";
-  let description = [{
-    ```mlir
-    %y = tandem.gelu %x {approximate = #tandem.gelu<tanh>} : tensor<4x8xf32>
-    ```
-    `none`: x/2 (1 + erf(x/sqrt 2)); `tanh`: x/2 (1 + tanh(sqrt(2/pi) (x +
-    0.044715 x^3))); `quick`: x sigmoid(1.702 x).
-  }];
-  let arguments = (ins Tandem_FloatTensor:$input,
-      DefaultValuedAttr<Tandem_GeluKindAttr, "::tandem::GeluKind::None">:$approximate);
-  let results = (outs Tandem_FloatTensor:$result);
-  let assemblyFormat = "$input attr-dict `:` type($result)";
-}
-
-def Tandem_SiluOp : Tandem_PassThroughOp<"silu", [AllTypesMatch<["input", "result"]>]> {
-  let summary = "x sigmoid(x)";
-  let description = [{
-    ```mlir
-    %y = tandem.silu %x : tensor<4x8xf32>
-    ```
-  }];
-  let arguments = (ins Tandem_FloatTensor:$input);
-  let results = (outs Tandem_FloatTensor:$result);
-  let assemblyFormat = "$input attr-dict `:` type($result)";
-}
-
 def Tandem_ShardingConstraintOp : Tandem_PassThroughOp<"sharding_constraint", [AllTypesMatch<["input", "result"]>,
     DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "the identity, where an activation is named and annotated";

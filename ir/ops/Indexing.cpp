@@ -163,6 +163,47 @@ SmallVector<Value> EmbeddingOp::differentiate(OpBuilder &builder,
 }
 
 //===----------------------------------------------------------------------===//
+// embedding_grad
+//===----------------------------------------------------------------------===//
+
+LogicalResult EmbeddingGradOp::verify() {
+  Index table = shapeOf(getResult());
+  if (table.size() != 2)
+    return emitOpError() << "result has " << table.size()
+                         << " dimensions, expected 2";
+  return failure(
+      failed(expectElementType(*this, "result", getResult(),
+                               statisticsType(elementTypeOf(getGradient())))) ||
+      failed(expectShape(*this, "gradient", getGradient(),
+                         gatherShape(table, shapeOf(getIds()), 0))));
+}
+
+ShardingRule EmbeddingGradOp::getShardingRule() {
+  GatherFactors gather(shapeOf(getResult()), shapeOf(getIds()), 0);
+  for (size_t f = 2; f < gather.factors.size(); ++f)
+    gather.factors[f].kind = FactorKind::Reduction;
+  gather.rows.linear = true;
+  return {gather.factors, {gather.indices, gather.rows}, {gather.input}, false};
+}
+
+KernelSpec EmbeddingGradOp::getKernelSpec() {
+  return {"embedding_grad", {}, -1, false};
+}
+
+LogicalResult EmbeddingGradOp::evaluate(Operands operands, Results results) {
+  const Tensor &ids = *operands[0], &rows = *operands[1];
+  Tensor &table = results[0];
+  if (failed(expectAllHeld(*this, table.dim(0), ids)))
+    return failure();
+  table.forEachValid([&](const Index &index) { table.at(index) = 0; });
+  rows.forEachValid([&](const Index &index) {
+    if (auto place = sourceOf(index, ids, table.dim(0), 0))
+      table.at(*place) += rows.at(index);
+  });
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // gather
 //===----------------------------------------------------------------------===//
 

@@ -25,6 +25,27 @@ def Tandem_EmbeddingOp : Tandem_TensorOp<"embedding", [
   let hasVerifier = 1;
 }
 
+def Tandem_EmbeddingGradOp : Tandem_TensorOp<"embedding_grad"> {
+  let summary = "rows added up by id: the gradient of embedding's table";
+  let description = [{
+    ```mlir
+    %dtable = tandem.embedding_grad %ids, %dy : (tensor<2x13xi32>, tensor<2x13x48xf32>) -> tensor<101x48xf32>
+    ```
+    result[id] is the sum of the rows of that id, in row-major order of the
+    ids. The vocabulary passes through: a rank adds what goes to the rows that
+    it holds; over split ids the result is unreduced. Linear in dy.
+
+    Constraints:
+    1. the result has two dimensions; it is of f32, or of f64 for gradients of
+       f64;
+    2. dy has the shape of the ids and then the result's row.
+  }];
+  let arguments = (ins Tandem_IntTensor:$ids, Tandem_FloatTensor:$gradient);
+  let results = (outs Tandem_FloatTensor:$result);
+  let assemblyFormat = "$ids `,` $gradient attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
 def Tandem_GatherOp : Tandem_TensorOp<"gather", [
     DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "elements of a dimension by index";

@@ -59,6 +59,7 @@ enum : int64_t {
   Or = 38,
   Not = 39,
   Rem = 40,
+  // Of (x, dy).
   GeluErfGrad = 41,
   GeluTanhGrad = 42,
   GeluQuickGrad = 43,

@@ -1,18 +1,9 @@
 #include "ir/ops/RowForm.h"
+#include "ir/ops/Shapes.h"
 
 using namespace mlir;
 
 namespace tandem {
-namespace {
-
-Type statisticsType(Type elementType) {
-  return isa<Float64Type>(elementType)
-             ? elementType
-             : Float32Type::get(elementType.getContext());
-}
-
-} // namespace
-
 RowForm::RowForm(OpBuilder &builder, Location loc, Value value)
     : Formula(builder, loc), elementType(elementTypeOf(value)),
       input(cast(value, statisticsType(elementType))) {}
@@ -37,6 +28,23 @@ Value RowForm::mean(Value lanes) {
   return binary(BinaryKind::Div, sum, splat(size, sum.getType()));
 }
 
+Value RowForm::sumOfRows(Value lanes) {
+  auto type = llvm::cast<RankedTensorType>(lanes.getType());
+  auto rows = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank() - 1));
+  return rows.empty()
+             ? lanes
+             : ReduceOp::create(builder, loc,
+                                type.clone(type.getShape().take_back()),
+                                ReduceKind::Sum, lanes, rows);
+}
+
+Value RowForm::pick(Value lane) {
+  auto type = llvm::cast<RankedTensorType>(input.getType());
+  int64_t last = type.getRank() - 1;
+  return GatherOp::create(builder, loc, type.clone(type.getShape().drop_back()),
+                          input, lane, last, last);
+}
+
 Value RowForm::inverseDeviation(Value rows, const APFloat &epsilon) {
   Value square = add(rows, splat(epsilon.convertToDouble(), rows.getType()));
   return unary(UnaryKind::Rsqrt, square);
@@ -48,11 +56,15 @@ Value RowForm::overLanes(Value rows) {
 }
 
 Value RowForm::overRows(Value vector, double offset) {
-  Value wide = cast(vector, elementTypeOf(input));
+  Value wide = widened(vector);
   if (offset != 0)
     wide = add(wide, splat(offset, wide.getType()));
   return overAll(wide,
                  llvm::cast<RankedTensorType>(input.getType()).getRank() - 1);
+}
+
+Value RowForm::widened(Value value) {
+  return cast(value, elementTypeOf(input));
 }
 
 Value RowForm::rounded(Value lanes) { return cast(lanes, elementType); }

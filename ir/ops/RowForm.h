@@ -27,12 +27,18 @@ public:
   /// One number a row.
   mlir::Value reduce(ReduceKind kind, mlir::Value lanes);
   mlir::Value mean(mlir::Value lanes);
+  /// The sum over all rows: the last dimension is left.
+  mlir::Value sumOfRows(mlir::Value lanes);
+  /// Of each row the lane that `lane`, integers, names.
+  mlir::Value pick(mlir::Value lane);
   /// 1 / sqrt(`rows` + epsilon).
   mlir::Value inverseDeviation(mlir::Value rows, const llvm::APFloat &epsilon);
   /// A row's number on each of its lanes.
   mlir::Value overLanes(mlir::Value rows);
   /// `vector`, of the last dimension, plus `offset`, on each row.
   mlir::Value overRows(mlir::Value vector, double offset = 0);
+  /// `value` in the type of statistics.
+  mlir::Value widened(mlir::Value value);
   /// In the operand's element type.
   mlir::Value rounded(mlir::Value lanes);
 

@@ -1,4 +1,5 @@
 #include "ir/ops/Shapes.h"
+#include "ir/ops/Formula.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -105,11 +106,24 @@ LogicalResult expectInRange(Operation *op, StringRef what, int64_t value,
 
 LogicalResult expectElementType(Operation *op, const Twine &what, Value value,
                                 Type expected) {
-  Type type = cast<RankedTensorType>(value.getType()).getElementType();
+  Type type = elementTypeOf(value);
   if (type == expected)
     return success();
   return op->emitOpError() << what << " has element type " << type
                            << ", expected " << expected;
+}
+
+LogicalResult expectLike(Operation *op, const Twine &what, Value value,
+                         Value model) {
+  return failure(
+      failed(expectShape(op, what, value, shapeOf(model))) ||
+      failed(expectElementType(op, what, value, elementTypeOf(model))));
+}
+
+Type statisticsType(Type elementType) {
+  return isa<Float64Type>(elementType)
+             ? elementType
+             : Float32Type::get(elementType.getContext());
 }
 
 FactorMapping consecutiveFactors(size_t rank, int32_t first) {
@@ -120,8 +134,7 @@ FactorMapping consecutiveFactors(size_t rank, int32_t first) {
 }
 
 Factor ownedFactor(int64_t size, Value value) {
-  bool isBool =
-      cast<RankedTensorType>(value.getType()).getElementType().isInteger(1);
+  bool isBool = elementTypeOf(value).isInteger(1);
   return {size, FactorKind::Reduction,
           isBool ? ReductionKind::Max : ReductionKind::Sum};
 }

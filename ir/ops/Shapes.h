@@ -31,6 +31,14 @@ mlir::LogicalResult expectElementType(mlir::Operation *op,
                                       const llvm::Twine &what,
                                       mlir::Value value, mlir::Type expected);
 
+/// `what` has the global shape and the element type of `model`.
+mlir::LogicalResult expectLike(mlir::Operation *op, const llvm::Twine &what,
+                               mlir::Value value, mlir::Value model);
+
+/// What sums over elements of that type are computed in and kept as: f64 for
+/// f64, else f32.
+mlir::Type statisticsType(mlir::Type elementType);
+
 /// A tensor whose dimension i is factor first + i.
 FactorMapping consecutiveFactors(size_t rank, int32_t first = 0);
 /// A dimension of `value` of which an operation looks up lanes: a rank gives

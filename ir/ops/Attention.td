@@ -1,69 +1,9 @@
-//===- Transformer.td - Norms, rotary positions, attention -*- tablegen -*-===//
+//===- Attention.td - Rotary positions and attention -------*- tablegen -*-===//
 
-#ifndef TANDEM_IR_OPS_TRANSFORMER_TD
-#define TANDEM_IR_OPS_TRANSFORMER_TD
+#ifndef TANDEM_IR_OPS_ATTENTION_TD
+#define TANDEM_IR_OPS_ATTENTION_TD
 
 include "ir/ops/Base.td"
-
-def Tandem_RmsNormOp : Tandem_TensorOp<"rms_norm", [AllTypesMatch<["input", "result"]>,
-    DeclareOpInterfaceMethods<PartitionOpInterface>]> {
-  let summary = "x / rms(x) * (offset + weight) over the last dimension";
-  let description = [{
-    ```mlir
-    %y = tandem.rms_norm %x, %w {epsilon = 1.0e-5 : f64} : (tensor<2x5x48xf32>, tensor<48xf32>) -> tensor<2x5x48xf32>
-    ```
-    rms(x) = sqrt(mean(x^2) + epsilon). `weight_offset` is 1 for families that
-    store the weight's distance from 1. Where the last dimension is split, a
-    sum a row is exchanged.
-
-    Constraints:
-    1. the weight has one dimension, the operand's last.
-  }];
-  let arguments = (ins Tandem_FloatTensor:$input, Tandem_FloatTensor:$weight,
-      F64Attr:$epsilon, DefaultValuedAttr<F64Attr, "0.0">:$weight_offset);
-  let results = (outs Tandem_FloatTensor:$result);
-  let assemblyFormat = "$input `,` $weight attr-dict `:` functional-type(operands, results)";
-  let hasVerifier = 1;
-}
-
-def Tandem_LayerNormOp : Tandem_TensorOp<"layer_norm", [AllTypesMatch<["input", "result"]>,
-    DeclareOpInterfaceMethods<PartitionOpInterface>]> {
-  let summary = "(x - mean) / deviation * weight + bias over the last dimension";
-  let description = [{
-    ```mlir
-    %y = tandem.layer_norm %x, %w, %b {epsilon = 1.0e-5 : f64} : (tensor<2x5x48xf32>, tensor<48xf32>, tensor<48xf32>) -> tensor<2x5x48xf32>
-    ```
-    deviation = sqrt(mean((x - mean)^2) + epsilon); the bias may be left out.
-    Where the last dimension is split, two sums a row are exchanged, one after
-    the other.
-
-    Constraints:
-    1. weight and bias have one dimension, the operand's last.
-  }];
-  let arguments = (ins Tandem_FloatTensor:$input, Tandem_FloatTensor:$weight,
-                       Optional<Tandem_FloatTensor>:$bias, F64Attr:$epsilon);
-  let results = (outs Tandem_FloatTensor:$result);
-  let assemblyFormat = "$input `,` $weight (`,` $bias^)? attr-dict `:` functional-type(operands, results)";
-  let hasVerifier = 1;
-}
-
-def Tandem_SoftmaxOp : Tandem_TensorOp<"softmax", [AllTypesMatch<["input", "result"]>,
-    DeclareOpInterfaceMethods<PartitionOpInterface>]> {
-  let summary = "exp(x - max) / sum over the last dimension";
-  let description = [{
-    ```mlir
-    %y = tandem.softmax %x : tensor<2x5x48xf32>
-    ```
-    Where the last dimension is split, a maximum and a sum a row are exchanged.
-
-    Constraints:
-    1. the operand has a dimension.
-  }];
-  let arguments = (ins Tandem_FloatTensor:$input);
-  let results = (outs Tandem_FloatTensor:$result);
-  let assemblyFormat = "$input attr-dict `:` type($result)";
-  let hasVerifier = 1;
-}
 
 def Tandem_RopeOp : Tandem_TensorOp<"rope", [AllTypesMatch<["input", "result"]>]> {
   let summary = "rotate pairs of lanes by the token's position";
@@ -123,4 +63,38 @@ def Tandem_AttentionOp : Tandem_TensorOp<"attention", [AttrSizedOperandSegments,
   let hasVerifier = 1;
 }
 
-#endif // TANDEM_IR_OPS_TRANSFORMER_TD
+def Tandem_AttentionGradOp : Tandem_TensorOp<"attention_grad", [AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>]> {
+  let summary = "the gradients of attention with respect to queries, keys and values";
+  let description = [{
+    ```mlir
+    %dq, %dk, %dv = tandem.attention_grad %q, %k, %v, %positions, %y, %lse, %dy {causal, scale = 0.25 : f64} : (tensor<2x5x3x2x10xf32>, tensor<2x32x3x10xf32>, tensor<2x32x3x10xf32>, tensor<2xi32>, tensor<2x5x3x2x10xf32>, tensor<2x5x3x2xf32>, tensor<2x5x3x2x10xf32>) -> (tensor<2x5x3x2x10xf32>, tensor<2x32x3x10xf32>, tensor<2x32x3x10xf32>)
+    ```
+    Operands and attributes are those of `attention`, its two results `y` and
+    `lse`, and the gradient of the first. Probabilities are computed again, p
+    = exp(score - lse); with d = sum(y dy) of a query, ds = p (dy . v - d) goes
+    through the softcap to dq and dk, and dv is the sum of p dy. Linear in dy.
+    A rank that holds some queries or some of a group gives terms of dk and dv.
+    Slopes are taken for constants.
+
+    Constraints:
+    1. shapes agree as those of `attention` do;
+    2. y and dy have its result's shape and the query's element type, lse is
+       its second result;
+    3. results have the shapes and element types of query, key and value.
+  }];
+  let arguments = (ins Tandem_FloatTensor:$query, Tandem_FloatTensor:$key,
+      Tandem_FloatTensor:$value, Tandem_IntTensor:$positions,
+      Tandem_FloatTensor:$output, Tandem_FloatTensor:$lse,
+      Tandem_FloatTensor:$gradient,
+      Optional<Tandem_IntTensor>:$mask, Optional<Tandem_FloatTensor>:$slopes,
+      F64Attr:$scale, UnitAttr:$causal,
+      DefaultValuedAttr<I64Attr, "0">:$window,
+      DefaultValuedAttr<F64Attr, "0.0">:$softcap);
+  let results = (outs Tandem_FloatTensor:$query_gradient,
+      Tandem_FloatTensor:$key_gradient, Tandem_FloatTensor:$value_gradient);
+  let assemblyFormat = "$query `,` $key `,` $value `,` $positions `,` $output `,` $lse `,` $gradient (`mask` $mask^)? (`slopes` $slopes^)? attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+#endif // TANDEM_IR_OPS_ATTENTION_TD
