@@ -125,6 +125,12 @@ LogicalResult GeluOp::evaluate(Operands operands, Results results) {
   return tandem::evaluate(activationOf(getApproximate()), operands, results);
 }
 
+SmallVector<Value> GeluOp::differentiate(OpBuilder &builder,
+                                         ValueRange gradients) {
+  return {GeluGradOp::create(builder, getLoc(), getInput().getType(),
+                             getInput(), gradients[0], getApproximate())};
+}
+
 LogicalResult GeluGradOp::verify() { return verifyGradient(*this); }
 
 ShardingRule GeluGradOp::getShardingRule() { return gradientRule(*this); }
@@ -147,6 +153,12 @@ KernelSpec SiluOp::getKernelSpec() { return kernelOf(silu); }
 
 LogicalResult SiluOp::evaluate(Operands operands, Results results) {
   return tandem::evaluate(silu, operands, results);
+}
+
+SmallVector<Value> SiluOp::differentiate(OpBuilder &builder,
+                                         ValueRange gradients) {
+  return {SiluGradOp::create(builder, getLoc(), getInput().getType(),
+                             getInput(), gradients[0])};
 }
 
 LogicalResult SiluGradOp::verify() { return verifyGradient(*this); }

@@ -5,7 +5,8 @@
 
 include "ir/ops/Base.td"
 
-def Tandem_GeluOp : Tandem_PassThroughOp<"gelu", [AllTypesMatch<["input", "result"]>]> {
+def Tandem_GeluOp : Tandem_PassThroughOp<"gelu", [AllTypesMatch<["input", "result"]>,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "Gaussian error linear unit";
   let description = [{
     ```mlir
@@ -20,7 +21,8 @@ def Tandem_GeluOp : Tandem_PassThroughOp<"gelu", [AllTypesMatch<["input", "resul
   let assemblyFormat = "$input attr-dict `:` type($result)";
 }
 
-def Tandem_SiluOp : Tandem_PassThroughOp<"silu", [AllTypesMatch<["input", "result"]>]> {
+def Tandem_SiluOp : Tandem_PassThroughOp<"silu", [AllTypesMatch<["input", "result"]>,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "x sigmoid(x)";
   let description = [{
     ```mlir

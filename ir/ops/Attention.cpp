@@ -1,4 +1,5 @@
 #include "ir/Dialect.h"
+#include "ir/ops/RowForm.h"
 #include "ir/ops/Shapes.h"
 
 #include <algorithm>
@@ -34,9 +35,10 @@ LogicalResult RopeOp::verify() {
 }
 
 ShardingRule RopeOp::getShardingRule() {
-  ShardingRule rule = lastDimRule(*this, FactorKind::MustReplicate);
+  ShardingRule rule = elementwiseRule(*this);
+  rule.factors.back().kind = FactorKind::MustReplicate;
   rule.operands[0].linear = true;
-  rule.operands.push_back(consecutiveFactors(1));
+  rule.operands[1] = consecutiveFactors(1);
   return rule;
 }
 
@@ -72,6 +74,17 @@ LogicalResult RopeOp::evaluate(Operands operands, Results results) {
     results[0].at(index) = scale * turned;
   });
   return success();
+}
+
+SmallVector<Value> RopeOp::differentiate(OpBuilder &builder,
+                                         ValueRange gradients) {
+  // The transpose of a rotation turns the other way.
+  SmallVector<double> frequencies;
+  for (double frequency : getFrequencies())
+    frequencies.push_back(-frequency);
+  return {RopeOp::create(builder, getLoc(), getInput().getType(), gradients[0],
+                         getPositions(), getStyle(), frequencies, getScale()),
+          Value()};
 }
 
 //===----------------------------------------------------------------------===//
@@ -262,6 +275,52 @@ LogicalResult AttentionOp::evaluate(Operands operands, Results results) {
     }
   });
   return success();
+}
+
+namespace {
+
+/// The gradients of `op` if it had given `output` of `value`.
+AttentionGradOp gradientsOf(AttentionOp op, OpBuilder &builder, Value value,
+                            Value output, Value gradient) {
+  return AttentionGradOp::create(
+      builder, op.getLoc(), op.getQuery().getType(), op.getKey().getType(),
+      value.getType(), op.getQuery(), op.getKey(), value, op.getPositions(),
+      output, op.getLse(), gradient, op.getMask(), op.getSlopes(),
+      op.getScale(), op.getCausal(), op.getWindow(), op.getSoftcap());
+}
+
+/// What a gradient of lse adds to those of the queries and keys. A score's
+/// gradient is p (dy . v - sum(y dy)): for values of 0 and y dy that sum to
+/// -dlse it is p dlse, which is that of lse.
+AttentionGradOp gradientsOfLse(AttentionOp op, OpBuilder &builder,
+                               Value gradient) {
+  RowForm form(builder, op.getLoc(), op.getResult());
+  double lanes = op.getValue().getType().getShape().back();
+  Type type = op.getResult().getType();
+  Value minus = form.unary(UnaryKind::Neg, form.overLanes(gradient));
+  return gradientsOf(op, builder, form.splat(0, op.getValue().getType()),
+                     form.rounded(minus), form.splat(1 / lanes, type));
+}
+
+} // namespace
+
+SmallVector<Value> AttentionOp::differentiate(OpBuilder &builder,
+                                              ValueRange gradients) {
+  SmallVector<Value> results(getNumOperands());
+  if (gradients[0]) {
+    auto grad =
+        gradientsOf(*this, builder, getValue(), getResult(), gradients[0]);
+    llvm::copy(grad.getResults(), results.begin());
+  }
+  if (gradients[1]) {
+    auto grad = gradientsOfLse(*this, builder, gradients[1]);
+    for (unsigned i = 0; i < 2; ++i)
+      results[i] =
+          results[i] ? SumOp::create(builder, getLoc(),
+                                     ValueRange{results[i], grad.getResult(i)})
+                     : grad.getResult(i);
+  }
+  return results;
 }
 
 //===----------------------------------------------------------------------===//

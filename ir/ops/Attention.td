@@ -5,7 +5,8 @@
 
 include "ir/ops/Base.td"
 
-def Tandem_RopeOp : Tandem_TensorOp<"rope", [AllTypesMatch<["input", "result"]>]> {
+def Tandem_RopeOp : Tandem_TensorOp<"rope", [AllTypesMatch<["input", "result"]>,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "rotate pairs of lanes by the token's position";
   let description = [{
     ```mlir
@@ -31,7 +32,8 @@ def Tandem_RopeOp : Tandem_TensorOp<"rope", [AllTypesMatch<["input", "result"]>]
 }
 
 def Tandem_AttentionOp : Tandem_TensorOp<"attention", [AttrSizedOperandSegments,
-    DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>]> {
+    DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "scaled dot-product attention with grouped heads";
   let description = [{
     ```mlir

@@ -93,7 +93,7 @@ SmallVector<Value> CrossEntropyOp::expand(OpBuilder &builder, int32_t,
   Value x = form.binary(BinaryKind::Sub, form.lanes(), form.overLanes(largest));
   Value sum = form.reduce(ReduceKind::Sum, form.unary(UnaryKind::Exp, x));
   Value lse = form.add(largest, form.unary(UnaryKind::Log, sum));
-  Type labels = getLabels().getType();
+  auto labels = cast<RankedTensorType>(getLabels().getType());
   Value counted = CompareOp::create(
       builder, getLoc(), labels.clone(builder.getI1Type()), CompareKind::Ne,
       getLabels(), form.splat(getIgnored(), labels));
@@ -125,6 +125,25 @@ LogicalResult CrossEntropyOp::evaluate(Operands operands, Results results) {
     results[1].at(row) = lse;
   });
   return success();
+}
+
+SmallVector<Value> CrossEntropyOp::differentiate(OpBuilder &builder,
+                                                 ValueRange gradients) {
+  Value result;
+  if (gradients[0])
+    result = CrossEntropyGradOp::create(
+        builder, getLoc(), getLogits().getType(), getLogits(), getLabels(),
+        getLse(), gradients[0], getIgnoredAttr());
+  if (gradients[1]) {
+    RowForm form(builder, getLoc(), getLogits());
+    Value p =
+        form.unary(UnaryKind::Exp, form.binary(BinaryKind::Sub, form.lanes(),
+                                               form.overLanes(getLse())));
+    Value ofLse = form.rounded(
+        form.binary(BinaryKind::Mul, p, form.overLanes(gradients[1])));
+    result = result ? form.add(result, ofLse) : ofLse;
+  }
+  return {result, Value()};
 }
 
 //===----------------------------------------------------------------------===//

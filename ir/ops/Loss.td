@@ -6,7 +6,8 @@
 include "ir/ops/Base.td"
 
 def Tandem_CrossEntropyOp : Tandem_TensorOp<"cross_entropy", [
-    DeclareOpInterfaceMethods<PartitionOpInterface>]> {
+    DeclareOpInterfaceMethods<PartitionOpInterface>,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "-log(softmax(logits)[label]) over the last dimension";
   let description = [{
     ```mlir

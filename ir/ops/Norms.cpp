@@ -93,6 +93,20 @@ LogicalResult verifyGradients(Operation *op) {
   return success();
 }
 
+/// The type of the gradient of `parameter` as a norm of `input` gives it.
+Type sumType(Value parameter, Value input) {
+  return cast<RankedTensorType>(parameter.getType())
+      .clone(statisticsType(elementTypeOf(input)));
+}
+
+/// `gradient` in the element type of `operand`.
+Value inTypeOf(Value operand, Value gradient, OpBuilder &builder) {
+  if (gradient.getType() == operand.getType())
+    return gradient;
+  return CastOp::create(builder, gradient.getLoc(), operand.getType(),
+                        gradient);
+}
+
 /// One row of a norm's gradients.
 struct GradientRow {
   const double *x, *weight, *dy;
@@ -175,6 +189,15 @@ LogicalResult RmsNormOp::evaluate(Operands operands, Results results) {
                       for (int64_t i = 0; i < size; ++i)
                         y[i] = x[i] * scale * (offset + weight[i]);
                     });
+}
+
+SmallVector<Value> RmsNormOp::differentiate(OpBuilder &builder,
+                                            ValueRange gradients) {
+  auto grad = RmsNormGradOp::create(
+      builder, getLoc(), getInput().getType(), sumType(getWeight(), getInput()),
+      getInput(), getWeight(), gradients[0], getEpsilon(), getWeightOffset());
+  return {grad.getInputGradient(),
+          inTypeOf(getWeight(), grad.getWeightGradient(), builder)};
 }
 
 //===----------------------------------------------------------------------===//
@@ -292,6 +315,19 @@ LogicalResult LayerNormOp::evaluate(Operands operands, Results results) {
       });
 }
 
+SmallVector<Value> LayerNormOp::differentiate(OpBuilder &builder,
+                                              ValueRange gradients) {
+  SmallVector<Type> types = {getInput().getType()};
+  for (Value operand : getOperands().drop_front())
+    types.push_back(sumType(operand, getInput()));
+  auto grad = LayerNormGradOp::create(builder, getLoc(), types, getInput(),
+                                      getWeight(), gradients[0], getEpsilon());
+  SmallVector<Value> results;
+  for (auto [operand, gradient] : llvm::zip(getOperands(), grad.getResults()))
+    results.push_back(inTypeOf(operand, gradient, builder));
+  return results;
+}
+
 //===----------------------------------------------------------------------===//
 // layer_norm_grad
 //===----------------------------------------------------------------------===//
@@ -373,6 +409,16 @@ KernelSpec SoftmaxOp::getKernelSpec() { return {"softmax", {}, -1, false}; }
 
 std::optional<int64_t> SoftmaxOp::combinedBytes(int32_t, int64_t) {
   return RowForm::statisticsBytes(getInput(), 2);
+}
+
+SmallVector<Value> SoftmaxOp::differentiate(OpBuilder &builder,
+                                            ValueRange gradients) {
+  RowForm form(builder, getLoc(), getResult());
+  Value y = form.lanes(), dy = form.widened(gradients[0]);
+  Value along =
+      form.reduce(ReduceKind::Sum, form.binary(BinaryKind::Mul, y, dy));
+  Value apart = form.binary(BinaryKind::Sub, dy, form.overLanes(along));
+  return {form.rounded(form.binary(BinaryKind::Mul, y, apart))};
 }
 
 SmallVector<Value> SoftmaxOp::expand(OpBuilder &builder, int32_t, int64_t) {

@@ -6,7 +6,8 @@
 include "ir/ops/Base.td"
 
 def Tandem_RmsNormOp : Tandem_TensorOp<"rms_norm", [AllTypesMatch<["input", "result"]>,
-    DeclareOpInterfaceMethods<PartitionOpInterface>]> {
+    DeclareOpInterfaceMethods<PartitionOpInterface>,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "x / rms(x) * (offset + weight) over the last dimension";
   let description = [{
     ```mlir
@@ -27,7 +28,8 @@ def Tandem_RmsNormOp : Tandem_TensorOp<"rms_norm", [AllTypesMatch<["input", "res
 }
 
 def Tandem_LayerNormOp : Tandem_TensorOp<"layer_norm", [AllTypesMatch<["input", "result"]>,
-    DeclareOpInterfaceMethods<PartitionOpInterface>]> {
+    DeclareOpInterfaceMethods<PartitionOpInterface>,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "(x - mean) / deviation * weight + bias over the last dimension";
   let description = [{
     ```mlir
@@ -48,7 +50,8 @@ def Tandem_LayerNormOp : Tandem_TensorOp<"layer_norm", [AllTypesMatch<["input", 
 }
 
 def Tandem_SoftmaxOp : Tandem_TensorOp<"softmax", [AllTypesMatch<["input", "result"]>,
-    DeclareOpInterfaceMethods<PartitionOpInterface>]> {
+    DeclareOpInterfaceMethods<PartitionOpInterface>,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "exp(x - max) / sum over the last dimension";
   let description = [{
     ```mlir
