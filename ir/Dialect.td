@@ -53,6 +53,7 @@ def Tandem_Dialect : Dialect {
     static constexpr llvm::StringLiteral kState = "tandem.state";
     static constexpr llvm::StringLiteral kAliases = "tandem.aliases";
     static constexpr llvm::StringLiteral kGradient = "tandem.gradient";
+    static constexpr llvm::StringLiteral kMoment = "tandem.moment";
     static constexpr llvm::StringLiteral kDifferentiate =
         "tandem.differentiate";
     static constexpr llvm::StringLiteral kOptimizer = "tandem.optimizer";

@@ -297,7 +297,7 @@ AttentionGradOp gradientsOfLse(AttentionOp op, OpBuilder &builder,
   RowForm form(builder, op.getLoc(), op.getResult());
   double lanes = op.getValue().getType().getShape().back();
   Type type = op.getResult().getType();
-  Value minus = form.unary(UnaryKind::Neg, form.overLanes(gradient));
+  Value minus = form.neg(form.overLanes(gradient));
   return gradientsOf(op, builder, form.splat(0, op.getValue().getType()),
                      form.rounded(minus), form.splat(1 / lanes, type));
 }

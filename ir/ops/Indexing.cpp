@@ -156,9 +156,11 @@ LogicalResult EmbeddingOp::evaluate(Operands operands, Results results) {
 
 SmallVector<Value> EmbeddingOp::differentiate(OpBuilder &builder,
                                               ValueRange gradients) {
-  Value zeros = Formula(builder, getLoc()).zeros(getTable().getType());
-  return {ScatterAddOp::create(builder, getLoc(), zeros.getType(), zeros,
-                               getIds(), gradients[0], 0, 0),
+  auto table = cast<RankedTensorType>(getTable().getType());
+  Value sums = EmbeddingGradOp::create(
+      builder, getLoc(), table.clone(statisticsType(table.getElementType())),
+      getIds(), gradients[0]);
+  return {Formula(builder, getLoc()).cast(sums, table.getElementType()),
           Value()};
 }
 

@@ -1,4 +1,3 @@
-#include "ir/Dialect.h"
 #include "ir/ops/RowForm.h"
 #include "ir/ops/Shapes.h"
 
@@ -90,20 +89,12 @@ SmallVector<Value> CrossEntropyOp::expand(OpBuilder &builder, int32_t,
                                           int64_t) {
   RowForm form(builder, getLoc(), getLogits());
   Value largest = form.reduce(ReduceKind::Max, form.lanes());
-  Value x = form.binary(BinaryKind::Sub, form.lanes(), form.overLanes(largest));
+  Value x = form.sub(form.lanes(), form.overLanes(largest));
   Value sum = form.reduce(ReduceKind::Sum, form.unary(UnaryKind::Exp, x));
   Value lse = form.add(largest, form.unary(UnaryKind::Log, sum));
-  auto labels = cast<RankedTensorType>(getLabels().getType());
-  Value counted = CompareOp::create(
-      builder, getLoc(), labels.clone(builder.getI1Type()), CompareKind::Ne,
-      getLabels(), form.splat(getIgnored(), labels));
-  Value lane = SelectOp::create(builder, getLoc(), labels, counted, getLabels(),
-                                form.splat(0, labels));
-  Value logit = form.pick(lane);
-  Value loss = form.binary(BinaryKind::Sub, lse, logit);
-  return {SelectOp::create(builder, getLoc(), loss.getType(), counted, loss,
-                           form.splat(0, loss.getType())),
-          lse};
+  Value counted = form.compare(CompareKind::Ne, getLabels(), getIgnored());
+  Value logit = form.pick(form.where(counted, getLabels()));
+  return {form.where(counted, form.sub(lse, logit)), lse};
 }
 
 LogicalResult CrossEntropyOp::evaluate(Operands operands, Results results) {
@@ -136,11 +127,9 @@ SmallVector<Value> CrossEntropyOp::differentiate(OpBuilder &builder,
         getLse(), gradients[0], getIgnoredAttr());
   if (gradients[1]) {
     RowForm form(builder, getLoc(), getLogits());
-    Value p =
-        form.unary(UnaryKind::Exp, form.binary(BinaryKind::Sub, form.lanes(),
-                                               form.overLanes(getLse())));
-    Value ofLse = form.rounded(
-        form.binary(BinaryKind::Mul, p, form.overLanes(gradients[1])));
+    Value p = form.unary(UnaryKind::Exp,
+                         form.sub(form.lanes(), form.overLanes(getLse())));
+    Value ofLse = form.rounded(form.mul(p, form.overLanes(gradients[1])));
     result = result ? form.add(result, ofLse) : ofLse;
   }
   return {result, Value()};

@@ -101,10 +101,8 @@ Type sumType(Value parameter, Value input) {
 
 /// `gradient` in the element type of `operand`.
 Value inTypeOf(Value operand, Value gradient, OpBuilder &builder) {
-  if (gradient.getType() == operand.getType())
-    return gradient;
-  return CastOp::create(builder, gradient.getLoc(), operand.getType(),
-                        gradient);
+  return Formula(builder, gradient.getLoc())
+      .cast(gradient, elementTypeOf(operand));
 }
 
 /// One row of a norm's gradients.
@@ -168,12 +166,12 @@ std::optional<int64_t> RmsNormOp::combinedBytes(int32_t, int64_t) {
 SmallVector<Value> RmsNormOp::expand(OpBuilder &builder, int32_t, int64_t) {
   RowForm form(builder, getLoc(), getInput());
   Value x = form.lanes();
-  Value squares = form.mean(form.binary(BinaryKind::Mul, x, x));
+  Value squares = form.mean(form.mul(x, x));
   Value scale = form.inverseDeviation(squares, getEpsilon());
   Value weight =
       form.overRows(getWeight(), getWeightOffset().convertToDouble());
-  Value scaled = form.binary(BinaryKind::Mul, x, form.overLanes(scale));
-  return {form.rounded(form.binary(BinaryKind::Mul, scaled, weight))};
+  Value scaled = form.mul(x, form.overLanes(scale));
+  return {form.rounded(form.mul(scaled, weight))};
 }
 
 LogicalResult RmsNormOp::evaluate(Operands operands, Results results) {
@@ -222,19 +220,15 @@ std::optional<int64_t> RmsNormGradOp::combinedBytes(int32_t, int64_t) {
 
 SmallVector<Value> RmsNormGradOp::expand(OpBuilder &builder, int32_t, int64_t) {
   RowForm form(builder, getLoc(), getInput());
-  auto times = [&](Value a, Value b) {
-    return form.binary(BinaryKind::Mul, a, b);
-  };
   Value x = form.lanes(), dy = form.widened(getGradient());
-  Value squares = form.mean(times(x, x));
+  Value squares = form.mean(form.mul(x, x));
   Value scale = form.overLanes(form.inverseDeviation(squares, getEpsilon()));
-  Value normed = times(x, scale);
-  Value u = times(
+  Value normed = form.mul(x, scale);
+  Value u = form.mul(
       form.overRows(getWeight(), getWeightOffset().convertToDouble()), dy);
-  Value shared = form.overLanes(form.mean(times(normed, u)));
-  Value dx =
-      times(scale, form.binary(BinaryKind::Sub, u, times(normed, shared)));
-  return {form.rounded(dx), form.sumOfRows(times(dy, normed))};
+  Value shared = form.overLanes(form.mean(form.mul(normed, u)));
+  Value dx = form.mul(scale, form.sub(u, form.mul(normed, shared)));
+  return {form.rounded(dx), form.sumOfRows(form.mul(dy, normed))};
 }
 
 LogicalResult RmsNormGradOp::evaluate(Operands operands, Results results) {
@@ -285,12 +279,11 @@ std::optional<int64_t> LayerNormOp::combinedBytes(int32_t, int64_t) {
 SmallVector<Value> LayerNormOp::expand(OpBuilder &builder, int32_t, int64_t) {
   RowForm form(builder, getLoc(), getInput());
   Value mean = form.overLanes(form.mean(form.lanes()));
-  Value x = form.binary(BinaryKind::Sub, form.lanes(), mean);
-  Value squares = form.mean(form.binary(BinaryKind::Mul, x, x));
+  Value x = form.sub(form.lanes(), mean);
+  Value squares = form.mean(form.mul(x, x));
   Value scale = form.inverseDeviation(squares, getEpsilon());
-  Value scaled = form.binary(BinaryKind::Mul, x, form.overLanes(scale));
-  Value result =
-      form.binary(BinaryKind::Mul, scaled, form.overRows(getWeight()));
+  Value scaled = form.mul(x, form.overLanes(scale));
+  Value result = form.mul(scaled, form.overRows(getWeight()));
   if (Value bias = getBias())
     result = form.add(result, form.overRows(bias));
   return {form.rounded(result)};
@@ -350,23 +343,18 @@ std::optional<int64_t> LayerNormGradOp::combinedBytes(int32_t, int64_t) {
 SmallVector<Value> LayerNormGradOp::expand(OpBuilder &builder, int32_t,
                                            int64_t) {
   RowForm form(builder, getLoc(), getInput());
-  auto times = [&](Value a, Value b) {
-    return form.binary(BinaryKind::Mul, a, b);
-  };
-  auto minus = [&](Value a, Value b) {
-    return form.binary(BinaryKind::Sub, a, b);
-  };
   auto mean = [&](Value lanes) { return form.overLanes(form.mean(lanes)); };
-  Value x = minus(form.lanes(), mean(form.lanes()));
+  Value x = form.sub(form.lanes(), mean(form.lanes()));
   Value dy = form.widened(getGradient());
-  Value squares = form.mean(times(x, x));
+  Value squares = form.mean(form.mul(x, x));
   Value scale = form.overLanes(form.inverseDeviation(squares, getEpsilon()));
-  Value normed = times(x, scale), u = times(form.overRows(getWeight()), dy);
-  Value centred = minus(u, mean(u));
-  Value along = times(normed, mean(times(normed, u)));
+  Value normed = form.mul(x, scale),
+        u = form.mul(form.overRows(getWeight()), dy);
+  Value centred = form.sub(u, mean(u));
+  Value along = form.mul(normed, mean(form.mul(normed, u)));
   SmallVector<Value> results = {
-      form.rounded(times(scale, minus(centred, along))),
-      form.sumOfRows(times(dy, normed))};
+      form.rounded(form.mul(scale, form.sub(centred, along))),
+      form.sumOfRows(form.mul(dy, normed))};
   if (getBiasGradient())
     results.push_back(form.sumOfRows(dy));
   return results;
@@ -415,19 +403,18 @@ SmallVector<Value> SoftmaxOp::differentiate(OpBuilder &builder,
                                             ValueRange gradients) {
   RowForm form(builder, getLoc(), getResult());
   Value y = form.lanes(), dy = form.widened(gradients[0]);
-  Value along =
-      form.reduce(ReduceKind::Sum, form.binary(BinaryKind::Mul, y, dy));
-  Value apart = form.binary(BinaryKind::Sub, dy, form.overLanes(along));
-  return {form.rounded(form.binary(BinaryKind::Mul, y, apart))};
+  Value along = form.reduce(ReduceKind::Sum, form.mul(y, dy));
+  Value apart = form.sub(dy, form.overLanes(along));
+  return {form.rounded(form.mul(y, apart))};
 }
 
 SmallVector<Value> SoftmaxOp::expand(OpBuilder &builder, int32_t, int64_t) {
   RowForm form(builder, getLoc(), getInput());
   Value largest = form.overLanes(form.reduce(ReduceKind::Max, form.lanes()));
-  Value x = form.binary(BinaryKind::Sub, form.lanes(), largest);
+  Value x = form.sub(form.lanes(), largest);
   Value terms = form.unary(UnaryKind::Exp, x);
   Value sum = form.overLanes(form.reduce(ReduceKind::Sum, terms));
-  return {form.rounded(form.binary(BinaryKind::Div, terms, sum))};
+  return {form.rounded(form.div(terms, sum))};
 }
 
 LogicalResult SoftmaxOp::evaluate(Operands operands, Results results) {

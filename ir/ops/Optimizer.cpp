@@ -1,4 +1,4 @@
-#include "ir/Dialect.h"
+#include "ir/ops/Formula.h"
 #include "ir/ops/Shapes.h"
 
 #include <cmath>
