@@ -38,6 +38,7 @@ std::unique_ptr<Pass> propagateShardings() {
 const std::vector<CompileStep> &compileSteps() {
   static const std::vector<CompileStep> steps = {
       {"differentiate", add<createDifferentiate>},
+      {"add-optimizer", add<createAddOptimizer>},
       {"canonicalize", add<canonicalizer>},
       {"verify-global", verifyPhase<1>},
       {"assign-stages", add<createAssignStages>},

@@ -13,6 +13,23 @@ RankedTensorType tensorOf(Value value) {
   return llvm::cast<RankedTensorType>(value.getType());
 }
 
+/// What the gradient of a parameter, or of its cast, is called; null for other
+/// values.
+ViewAttr gradientName(Value value) {
+  while (auto cast = value.getDefiningOp<CastOp>())
+    value = cast.getInput();
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (!argument)
+    return {};
+  auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  auto view = function.getArgAttrOfType<ViewAttr>(argument.getArgNumber(),
+                                                  TandemDialect::kParameter);
+  if (!view)
+    return {};
+  return ViewAttr::get(view.getContext(), "grad." + view.getKey().str(),
+                       view.getStoredShape(), StringAttr(), view.getSteps());
+}
+
 /// Operations without a layer come first.
 int64_t layerOrder(Operation *op) {
   std::optional<int64_t> layer = op ? layerOf(op) : std::nullopt;
@@ -65,7 +82,7 @@ Value Gradients::of(Value value) {
       Part *next = std::find_if(part, rest, [&](const Part &other) {
         return layerOrder(other.user) != layerOrder(part->user);
       });
-      terms.push_back(accumulated(ArrayRef(part, next)));
+      terms.push_back(accumulated(value, ArrayRef(part, next)));
       part = next;
     }
     terms.append(rest, all.end());
@@ -94,9 +111,12 @@ Value Gradients::sum(ArrayRef<Part> terms) {
                             : SumOp::create(builder, loc, values).getResult();
 }
 
-/// The sum over all microbatches of one layer's gradients.
-Gradients::Part Gradients::accumulated(ArrayRef<Part> ofLayer) {
+/// The sum over all microbatches of one layer's gradients of `value`.
+Gradients::Part Gradients::accumulated(Value value, ArrayRef<Part> ofLayer) {
   Value added = sum(ofLayer);
+  if (ViewAttr name = gradientName(value))
+    added = ShardingConstraintOp::create(
+        builder, added.getLoc(), added.getType(), added, ShardingAttr(), name);
   Value total = AccumulateOp::create(builder, added.getLoc(),
                                      accumulatorType(added.getType()), added);
   return {total, ofLayer.front().user};

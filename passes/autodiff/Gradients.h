@@ -16,6 +16,9 @@
 // passes an `accumulate`; so no layer, and no stage, waits for another's in
 // the body. All other contributions are added as they are.
 //
+// A parameter's gradient of one microbatch is named `grad.KEY`, so that an
+// annotation can say how it is to be kept (ZeRO).
+//
 // Invariant: one n-ary sum a place, its terms in the order of layers and then
 // in that in which they were added.
 //
@@ -67,7 +70,7 @@ private:
   };
 
   mlir::Value sum(llvm::ArrayRef<Part> parts);
-  Part accumulated(llvm::ArrayRef<Part> parts);
+  Part accumulated(mlir::Value value, llvm::ArrayRef<Part> parts);
 
   const StepParts &parts;
   BackwardBuilder &builder;

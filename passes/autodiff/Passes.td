@@ -42,4 +42,40 @@ def Differentiate : Pass<"tandem-differentiate", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tandem::TandemDialect"];
 }
 
+def AddOptimizer : Pass<"tandem-add-optimizer", "::mlir::ModuleOp"> {
+  let summary = "turn gradients into a step of the parameters";
+  let description = [{
+    Precondition: phase 1. Functions with `tandem.optimizer`, "adamw" or "sgd",
+    have gradients of their parameters as results (tandem-differentiate); those
+    parameters are f32 or f64.
+
+    Transformation: the norm of all gradients together, the factor that clips
+    it to `clip_norm` (0 clips nothing), and for each parameter a step of the
+    optimizer, whose states, zeros at first, are named after it. Settings are
+    inputs without dimensions, so that a plan serves all of them:
+    `learning_rate`, `weight_decay`, `clip_norm`, for adamw `beta1`, `beta2`,
+    `epsilon` and `step` (1 the first), for sgd `momentum`. Weight decays only
+    of tensors that are *stored* with two dimensions or more. What is created
+    has the layer of the parameter's first use.
+
+    Postcondition: phase 1; gradients are no results any more; results are what
+    the function gave beside them, `grad_norm` (before clipping), and new
+    values of parameters and states, tied to their arguments by
+    `tandem.aliases`. States carry `tandem.moment`, the view of their
+    parameter.
+
+    ```mlir
+    func.func @f(%x: tensor<8xf32> {tandem.input = "x"},
+                 %w: tensor<8xf32> {tandem.parameter = #tandem.view<"w">})
+        -> (tensor<f32> {tandem.output = "loss"},
+            tensor<8xf32> {tandem.output = "grad.w", tandem.gradient = #tandem.view<"w">})
+        attributes {tandem.optimizer = "sgd"} {
+      %0 = tandem.einsum "d,d->" %x, %w : (tensor<8xf32>, tensor<8xf32>) -> tensor<f32>
+      return %0, %x : tensor<f32>, tensor<8xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tandem::TandemDialect"];
+}
+
 #endif // TANDEM_PASSES_AUTODIFF_PASSES_TD

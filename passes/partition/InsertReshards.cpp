@@ -228,12 +228,25 @@ private:
       int parent = tree->parents[t];
       settled[t] = reshard(parent < 0 ? value : settled[parent], *targets[t],
                            from, value);
+      if (isForBackward(value, targets[t]->type) &&
+          !llvm::is_contained(tree->parents, t))
+        settled[t].getDefiningOp()->setAttr(TandemDialect::kBackward,
+                                            builder.getUnitAttr());
     }
     for (const Need &need : needs[value])
       for (size_t t = 0; t < targets.size(); ++t)
         if (need.type != from && need.type == targets[t]->type)
           need.use->set(settled[t]);
     return success();
+  }
+
+  /// Whether the backward pass alone needs `value` so; then it is brought
+  /// there then, and not kept since the forward pass.
+  bool isForBackward(Value value, const TensorType &type) {
+    return llvm::all_of(needs[value], [&](const Need &need) {
+      return need.type != type ||
+             need.use->getOwner()->hasAttr(TandemDialect::kBackward);
+    });
   }
 
   LogicalResult refuse(const TensorType &from, const Need &need) {
