@@ -22,9 +22,13 @@ struct Target {
   func::FuncOp function; ///< Null for an activation.
   unsigned argument = 0;
   ShardingConstraintOp constraint;
-  ViewAttr view;              ///< Null for inputs and states.
+  ViewAttr view;              ///< Null for inputs and caches.
   std::vector<int64_t> shape; ///< What annotations speak of.
+  NameKind kind = NameKind::Other;
 };
+
+/// How gradients of parameters are named, before the parameter's key.
+constexpr StringLiteral kGradientPrefix = "grad.";
 
 /// All targets of a module by name, in order of appearance.
 using Targets = llvm::MapVector<StringRef, std::vector<Target>>;
@@ -44,8 +48,15 @@ void addArgument(Targets &targets, func::FuncOp function, unsigned index) {
           index, TandemDialect::kParameter)) {
     target.view = view;
     target.shape = storedShape(view, type);
+    target.kind = NameKind::Parameter;
     targets[view.getKey()].push_back(target);
     return;
+  }
+  if (auto view =
+          function.getArgAttrOfType<ViewAttr>(index, TandemDialect::kMoment)) {
+    target.view = view;
+    target.shape = storedShape(view, type);
+    target.kind = NameKind::Moment;
   }
   for (StringRef kind : {TandemDialect::kInput, TandemDialect::kState})
     if (auto name = function.getArgAttrOfType<StringAttr>(index, kind))
@@ -64,6 +75,8 @@ Targets collect(ModuleOp module) {
     target.constraint = op;
     target.view = *op.getView();
     target.shape = storedShape(*op.getView(), op.getType());
+    if (target.view.getKey().starts_with(kGradientPrefix))
+      target.kind = NameKind::Gradient;
     targets[target.view.getKey()].push_back(target);
   });
   return targets;
@@ -298,6 +311,15 @@ Status applyAnnotations(ModuleOp module,
   return Applier(module, annotations).run();
 }
 
+/// The name whose dimensions `target` has: its own, or a parameter's.
+static StringRef nameOfDims(StringRef name, const Target &target) {
+  if (target.kind == NameKind::Moment)
+    return target.view.getKey();
+  if (target.kind == NameKind::Gradient)
+    name.consume_front(kGradientPrefix);
+  return name;
+}
+
 std::vector<AnnotatedName> listNames(ModuleOp module) {
   auto dims = module->getAttrOfType<DictionaryAttr>("tandem.dims");
   std::vector<AnnotatedName> names;
@@ -305,8 +327,10 @@ std::vector<AnnotatedName> listNames(ModuleOp module) {
     AnnotatedName entry;
     entry.name = patternOf(name);
     entry.shape = targets[0].shape;
+    entry.kind = targets[0].kind;
     if (dims)
-      if (auto words = dims.getAs<StringAttr>(entry.name))
+      if (auto words =
+              dims.getAs<StringAttr>(patternOf(nameOfDims(name, targets[0]))))
         entry.dims = words.getValue().str();
     if (llvm::none_of(names, [&](const AnnotatedName &other) {
           return other.name == entry.name;

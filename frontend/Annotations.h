@@ -52,9 +52,14 @@ void setMesh(mlir::ModuleOp module, const Mesh &mesh);
 Status applyAnnotations(mlir::ModuleOp module,
                         const std::vector<Annotation> &annotations);
 
+/// What of a training step a name is; a parameter's gradient and what an
+/// optimizer keeps of it have the dimensions of the parameter as stored.
+enum class NameKind { Other, Parameter, Gradient, Moment };
+
 /// Something that a line may name.
 struct AnnotatedName {
   std::string name; ///< With `*` for the layer.
+  NameKind kind = NameKind::Other;
   std::vector<int64_t> shape;
   std::string dims; ///< What they run over, where the module says.
 };
@@ -66,6 +71,9 @@ std::string printNames(const std::vector<AnnotatedName> &names);
 struct PresetOptions {
   /// Between blocks the residual stream is split along the sequence too.
   bool sequenceParallel = false;
+  /// ZeRO's stage: 1 splits what the optimizer keeps over `dp`, 2 gradients
+  /// too, 3 parameters too; arXiv:1910.02054.
+  int64_t zero = 0;
 };
 
 /// The lines that the mesh's axes mean by custom: `dp` and `fsdp` split the

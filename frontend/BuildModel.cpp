@@ -3,6 +3,8 @@
 #include "frontend/TransformerBuilder.h"
 #include "runtime/base/Suggest.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 using namespace mlir;
 
 namespace tandem {
@@ -28,6 +30,7 @@ public:
   void next();
   void prefill(int64_t chunk);
   void decode(bool sample);
+  void loss();
 
 private:
   RankedTensorType rowType(Type element) const {
@@ -39,9 +42,19 @@ private:
     return TransformerBuilder(f, family_, config_, tensors_, files_,
                               options_.dtype, inputs);
   }
+  /// The type of batches: microbatches, rows, tokens.
+  RankedTensorType batchType(FunctionBuilder &f) const {
+    return f.type({options_.microbatches, rows(), options_.maxSeq}, f.i32());
+  }
   Value allLayers(TransformerBuilder &body, int64_t count) const;
   Value best(FunctionBuilder &f, Value logits) const;
   SampleInputs sampleInputs(FunctionBuilder &f) const;
+  int64_t rows() const {
+    return (options_.batch + options_.microbatches - 1) / options_.microbatches;
+  }
+  TransformerInputs trainingInputs(FunctionBuilder &f) const;
+  Value targets(FunctionBuilder &f) const;
+  Value counted(FunctionBuilder &f, Value labels) const;
 
   ModuleOp module_;
   const Architecture &family_;
@@ -146,20 +159,103 @@ void EntryBuilder::decode(bool sample) {
   f.finish();
 }
 
+/// A microbatch of the batch, from position 0.
+TransformerInputs EntryBuilder::trainingInputs(FunctionBuilder &f) const {
+  auto slice = [&](llvm::StringRef name) {
+    return f.microbatch(f.input(name, batchType(f)));
+  };
+  TransformerInputs inputs;
+  inputs.ids = slice("input_ids");
+  inputs.positions = f.splat(f.type({rows()}, f.i32()), 0);
+  inputs.fromZero = true;
+  if (options_.attentionMask)
+    inputs.mask = slice("attention_mask");
+  if (tensors_.has(Role::TokenTypes))
+    inputs.tokenTypes = slice("token_type_ids");
+  return inputs;
+}
+
+/// What each token is to predict: the label behind it, of encoders its own.
+/// Labels are shifted, not logits cut, so that a split sequence stays so.
+Value EntryBuilder::targets(FunctionBuilder &f) const {
+  Value labels = f.input("labels", batchType(f));
+  if (!family_.causal)
+    return labels;
+  Builder &b = f.builder();
+  RankedTensorType type = typeOf(labels);
+  llvm::SmallVector<int64_t> shape(type.getShape());
+  if (--shape[2] == 0)
+    return f.splat(type, static_cast<double>(kIgnoredLabel));
+  Value later = f.create<SliceOp>(f.type(shape, f.i32()), labels,
+                                  b.getDenseI64ArrayAttr({0, 0, 1}),
+                                  b.getDenseI64ArrayAttr({1, 1, 1}));
+  return f.create<PadOp>(type, later, b.getDenseI64ArrayAttr({0, 0, 0}),
+                         b.getDenseI64ArrayAttr({0, 0, 1}),
+                         b.getF64FloatAttr(static_cast<double>(kIgnoredLabel)));
+}
+
+/// How many labels count in the whole step, at least 1.
+Value EntryBuilder::counted(FunctionBuilder &f, Value labels) const {
+  Builder &b = f.builder();
+  RankedTensorType type = typeOf(labels);
+  Value ignored = f.splat(type, static_cast<double>(kIgnoredLabel));
+  Value counts = f.create<CompareOp>(
+      type.clone(b.getI1Type()),
+      CompareKindAttr::get(b.getContext(), CompareKind::Ne), labels, ignored);
+  Value count = f.reduceSum(f.cast(counts, f.i32()), {0, 1, 2});
+  count = f.create<BinaryOp>(
+      count.getType(), BinaryKindAttr::get(b.getContext(), BinaryKind::Max),
+      count, f.splat(typeOf(count), 1));
+  return f.cast(count, f.f32());
+}
+
+void EntryBuilder::loss() {
+  FunctionBuilder f(module_, entryName(options_.entry));
+  TransformerInputs inputs = trainingInputs(f);
+  TransformerBuilder model = body(f, inputs);
+  model.keepMasters();
+  f.at(config_.layers, "labels");
+  Value labels = targets(f);
+  Value count = counted(f, labels);
+  Value logits = model.head(allLayers(model, config_.layers));
+  f.at(config_.layers, "loss");
+  RankedTensorType rowsType = f.type({rows(), options_.maxSeq}, f.f32());
+  auto terms =
+      f.create<CrossEntropyOp>(rowsType, rowsType, logits, f.microbatch(labels),
+                               f.builder().getI64IntegerAttr(kIgnoredLabel));
+  Value sum = f.accumulate(f.reduceSum(terms.getLoss(), {0, 1}));
+  f.output("loss",
+           f.create<BinaryOp>(
+               sum.getType(),
+               BinaryKindAttr::get(f.builder().getContext(), BinaryKind::Div),
+               sum, count));
+  func::FuncOp function = f.finish();
+  if (options_.entry != Entry::Loss)
+    function->setAttr(TandemDialect::kDifferentiate, f.builder().getUnitAttr());
+  if (options_.entry == Entry::Train)
+    function->setAttr(TandemDialect::kOptimizer,
+                      f.builder().getStringAttr(options_.optimizer));
+}
+
+constexpr const char *kEntryNames[] = {"logits", "next",      "generate",
+                                       "loss",   "gradients", "train"};
+
 } // namespace
 
 const char *entryName(Entry entry) {
-  static const char *const names[] = {"logits", "next", "generate"};
-  return names[static_cast<int>(entry)];
+  return kEntryNames[static_cast<int>(entry)];
 }
 
+std::string entryNames() { return llvm::join(llvm::ArrayRef<const char *>(kEntryNames), ", "); }
+
 Result<Entry> parseEntry(const std::string &name) {
-  for (Entry entry : {Entry::Logits, Entry::Next, Entry::Generate})
+  for (Entry entry : {Entry::Logits, Entry::Next, Entry::Generate, Entry::Loss,
+                      Entry::Gradients, Entry::Train})
     if (name == entryName(entry))
       return entry;
-  return Status::usage("unknown entry '" + name +
-                       "'; known are: logits, next, generate" +
-                       didYouMean(name, {"logits", "next", "generate"}));
+  return Status::usage(
+      "unknown entry '" + name + "'; known are: " + entryNames() +
+      didYouMean(name, {std::begin(kEntryNames), std::end(kEntryNames)}));
 }
 
 OwningOpRef<ModuleOp>
@@ -173,6 +269,8 @@ buildModel(MLIRContext &context, const Architecture &family,
     entries.logits();
   if (options.entry == Entry::Next)
     entries.next();
+  if (isTraining(options.entry))
+    entries.loss();
   if (options.entry != Entry::Generate)
     return module;
   for (int64_t chunk : kChunks)

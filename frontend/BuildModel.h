@@ -10,6 +10,10 @@
 //   generate  prefill_<C> (C = 4, 16, 64, 256) writes C tokens to the cache;
 //             decode takes one and gives the best next id, decode_sample
 //             draws it
+//   loss      input_ids and labels [M, b, S], M microbatches of b rows -> loss,
+//             the mean over all counted labels; with `tandem.differentiate`
+//   gradients and with `tandem.optimizer` `train`, which passes/autodiff makes
+//             gradients and updates of
 //
 // All weights are views of stored tensors in which outputs come before
 // inputs; heads are dimensions of their own from the start.
@@ -26,7 +30,11 @@
 
 namespace tandem {
 
-enum class Entry { Logits, Next, Generate };
+enum class Entry { Logits, Next, Generate, Loss, Gradients, Train };
+/// Whether it computes a loss, of parameters in float32.
+inline bool isTraining(Entry entry) { return entry >= Entry::Loss; }
+/// All entries' names, for messages: "logits, next, ...".
+std::string entryNames();
 /// The entry of that name; lists the known ones where there is none.
 Result<Entry> parseEntry(const std::string &name);
 const char *entryName(Entry entry);
@@ -37,9 +45,16 @@ struct EntryOptions {
   int64_t maxSeq = 0; ///< 0: the model's, at most 2048.
   /// Whether `logits` and `next` take an attention mask; encoders do always.
   bool attentionMask = false;
-  /// Of weights at run time; DType::F32, BF16 or F16.
+  /// Of weights at run time; DType::F32, BF16 or F16. Training entries keep
+  /// float32 weights and compute in this type.
   DType dtype = DType::F32;
+  int64_t microbatches = 1; ///< Of training entries; at most `batch`.
+  /// Of `train`: "adamw" or "sgd".
+  std::string optimizer = "adamw";
 };
+
+/// The id of a label that is not counted.
+inline constexpr int64_t kIgnoredLabel = -100;
 
 /// Builds the entry's functions. `context` has the func and tandem dialects
 /// loaded. `files` is read only for the types of stored tensors.

@@ -72,7 +72,7 @@ void FunctionBuilder::tieStates() {
   }
 }
 
-void FunctionBuilder::finish() {
+func::FuncOp FunctionBuilder::finish() {
   tieStates();
   llvm::SmallVector<Value> values;
   llvm::SmallVector<Attribute> argumentAttrs, resultAttrs;
@@ -89,6 +89,7 @@ void FunctionBuilder::finish() {
                                ValueRange(values).getTypes()));
   function_.setArgAttrsAttr(builder_.getArrayAttr(argumentAttrs));
   function_.setResAttrsAttr(builder_.getArrayAttr(resultAttrs));
+  return function_;
 }
 
 Value FunctionBuilder::einsum(llvm::StringRef equation,
@@ -147,6 +148,26 @@ Value FunctionBuilder::embedding(Value table, Value ids) {
   shape.push_back(sizesOf(table)[1]);
   return create<EmbeddingOp>(type(shape, typeOf(table).getElementType()), table,
                              ids);
+}
+
+Value FunctionBuilder::reduceSum(Value input, llvm::ArrayRef<int64_t> dims) {
+  llvm::SmallVector<int64_t> shape;
+  for (auto [d, size] : llvm::enumerate(sizesOf(input)))
+    if (!llvm::is_contained(dims, static_cast<int64_t>(d)))
+      shape.push_back(size);
+  return create<ReduceOp>(
+      type(shape, typeOf(input).getElementType()),
+      ReduceKindAttr::get(input.getContext(), ReduceKind::Sum), input,
+      builder_.getDenseI64ArrayAttr(dims));
+}
+
+Value FunctionBuilder::microbatch(Value batch) {
+  return create<MicrobatchOp>(
+      type(sizesOf(batch).drop_front(), typeOf(batch).getElementType()), batch);
+}
+
+Value FunctionBuilder::accumulate(Value term) {
+  return create<AccumulateOp>(type(sizesOf(term), f32()), term);
 }
 
 Value FunctionBuilder::constrain(Value input, ViewAttr view) {

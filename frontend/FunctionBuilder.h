@@ -47,7 +47,7 @@ public:
   /// The value that replaces the state `name`.
   void replaceState(llvm::StringRef name, mlir::Value value);
   /// Writes the return and the signature. Call once, at the end.
-  void finish();
+  mlir::func::FuncOp finish();
 
   /// Any operation of the dialect, at the place that `at` set.
   template <typename OpTy, typename... Args> OpTy create(Args &&...args) {
@@ -69,6 +69,10 @@ public:
   mlir::Value broadcast(mlir::Value input, mlir::Value like,
                         llvm::ArrayRef<int64_t> dims);
   mlir::Value embedding(mlir::Value table, mlir::Value ids);
+  mlir::Value reduceSum(mlir::Value input, llvm::ArrayRef<int64_t> dims);
+  /// The current slice of dimension 0; the float32 sum over all of them.
+  mlir::Value microbatch(mlir::Value batch);
+  mlir::Value accumulate(mlir::Value term);
   mlir::Value constrain(mlir::Value input, ViewAttr view);
   /// A constant of `like`'s shape and type, all lanes `value`.
   mlir::Value splat(mlir::RankedTensorType type, double value);

@@ -49,6 +49,14 @@ Status checkShapes(EntryOptions &entry, const Architecture &family,
     return Status::usage("batch: expected 1 to " +
                          std::to_string(kLargestBatch) + ", got " +
                          std::to_string(entry.batch));
+  if (entry.microbatches < 1 || entry.microbatches > entry.batch)
+    return Status::usage(
+        "microbatches: expected 1 to " + std::to_string(entry.batch) +
+        ", the batch's rows, got " + std::to_string(entry.microbatches));
+  if (entry.microbatches > 1 && !isTraining(entry.entry))
+    return Status::usage("microbatches: expected --entry loss, gradients or "
+                         "train, got " +
+                         std::string(entryName(entry.entry)));
   if (config.longestSequence > 0 && entry.maxSeq > config.longestSequence)
     return Status::refused(
         "a sequence of " + std::to_string(entry.maxSeq) +
@@ -76,12 +84,13 @@ Status checkEntry(EntryOptions &entry, const Architecture &family,
   if (family.causal)
     return Status();
   entry.attentionMask = true;
-  if (entry.entry == Entry::Logits)
+  if (entry.entry == Entry::Logits || isTraining(entry.entry))
     return Status();
   return Status::refused(
       files.path + ": '" + family.name +
       "' models are encoders, whose tokens see what follows them: there is no "
-      "next token to compute; expected --entry logits, got " +
+      "next token to compute; expected --entry logits or one of training, "
+      "got " +
       std::string(entryName(entry.entry)));
 }
 
@@ -120,6 +129,8 @@ DictionaryAttr Facts::of(const ModelConfig &config, const Architecture &family,
   add("entry", StringRef(entryName(entry.entry)));
   add("batch", entry.batch);
   add("max_seq", entry.maxSeq);
+  if (isTraining(entry.entry))
+    add("microbatches", entry.microbatches);
   add("dtype", StringRef(name(entry.dtype)));
   add("family", StringRef(family.name));
   add("vocab_size", config.vocab);
@@ -145,12 +156,16 @@ DictionaryAttr Facts::dims(const ModelTensors &tensors,
   add("@residual", StringRef("batch sequence model"));
   add("@heads", StringRef("batch sequence heads"));
   add("@ffn", StringRef("batch sequence ffn"));
-  add("input_ids", StringRef("batch sequence"));
+  StringRef ids =
+      isTraining(entry) ? "microbatch batch sequence" : "batch sequence";
+  add("input_ids", ids);
+  if (isTraining(entry))
+    add("labels", ids);
   if (options.attentionMask)
-    add("attention_mask", StringRef("batch sequence"));
+    add("attention_mask", ids);
   if (tensors.has(Role::TokenTypes))
-    add("token_type_ids", StringRef("batch sequence"));
-  if (entry != Entry::Logits)
+    add("token_type_ids", ids);
+  if (entry == Entry::Next || entry == Entry::Generate)
     add("lengths", StringRef("batch"));
   // Prefill computes no logits, but decode does.
   add("@logits", StringRef("batch sequence vocab"));

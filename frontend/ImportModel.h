@@ -8,7 +8,8 @@
 // Besides its functions a module carries what later steps ask of the model:
 //
 //   tandem.facts      {batch, bos_id, dtype, entry, eos_ids, family, layers,
-//                      max_position, max_seq, token_types, vocab_size}
+//                      max_position, max_seq, microbatches, token_types,
+//                      vocab_size}
 //   tandem.dims       what the dimensions of stored tensors, inputs and named
 //                     activations run over, `*` for the layer:
 //                     {"@ffn" = "batch sequence ffn", ...}

@@ -87,7 +87,7 @@ ViewAttr ParameterBuilder::view(Role role, const Place &place) {
   }
   const StoredTensor *stored = files_.tensors.find(place.name);
   StringAttr storedType;
-  if (stored && stored->dtype != dtype_)
+  if (stored && stored->dtype != (mastersKept_ ? DType::F32 : dtype_))
     storedType = f_.builder().getStringAttr(std::string(name(stored->dtype)));
   llvm::SmallVector<int64_t> shape;
   if (!steps.empty())
@@ -95,16 +95,19 @@ ViewAttr ParameterBuilder::view(Role role, const Place &place) {
   return ViewAttr::get(context, place.name, shape, storedType, steps);
 }
 
+Value ParameterBuilder::parameter(Role role, const Place &place) {
+  Type held = mastersKept_ ? f_.f32() : element_;
+  return f_.cast(f_.parameter(view(role, place), place.shape, held), element_);
+}
+
 Value ParameterBuilder::weight(Role role, int64_t layer) {
-  Place place = tensors_.weight(role, layer);
-  return f_.parameter(view(role, place), place.shape, element_);
+  return parameter(role, tensors_.weight(role, layer));
 }
 
 Value ParameterBuilder::plainBias(Role role, int64_t layer) {
   if (!tensors_.hasBias(role))
     return Value();
-  Place place = tensors_.bias(role, layer);
-  return f_.parameter(view(role, place), place.shape, element_);
+  return parameter(role, tensors_.bias(role, layer));
 }
 
 Value ParameterBuilder::bias(Role role, int64_t layer, Value like) {

@@ -24,7 +24,11 @@ public:
                    const ModelTensors &tensors, const ModelFiles &files,
                    DType dtype);
 
+  /// Of weights in products.
   mlir::Type element() const { return element_; }
+  /// From now on parameters are float32 and cast where they are used: weights
+  /// that an optimizer changes.
+  void keepMasters() { mastersKept_ = true; }
   mlir::Value weight(Role role, int64_t layer);
   /// The role's bias in `like`'s shape.
   mlir::Value bias(Role role, int64_t layer, mlir::Value like);
@@ -35,6 +39,7 @@ private:
   int64_t splitHeads(Dim dim, int64_t at, const Place &place,
                      llvm::SmallVectorImpl<ViewStepAttr> &steps);
   ViewAttr view(Role role, const Place &place);
+  mlir::Value parameter(Role role, const Place &place);
 
   FunctionBuilder &f_;
   const ModelConfig &config_;
@@ -42,6 +47,7 @@ private:
   const ModelFiles &files_;
   DType dtype_;
   mlir::Type element_;
+  bool mastersKept_ = false;
 };
 
 ViewStepAttr viewStep(mlir::MLIRContext *context, llvm::StringRef name,

@@ -23,7 +23,8 @@ private:
       dim.axes.push_back(mesh_.whole(axis));
   }
   void splitWord(DimSharding &dim, StringRef word, bool residual) const;
-  void splitRest(Sharding &sharding) const;
+  void splitRest(Sharding &sharding, StringRef axis) const;
+  bool zeroSplits(NameKind kind) const;
 
   const Mesh &mesh_;
   PresetOptions options_;
@@ -42,11 +43,26 @@ void Preset::splitWord(DimSharding &dim, StringRef word, bool residual) const {
   }
 }
 
-/// Gives `fsdp` the first dimension of a parameter that nothing splits.
-void Preset::splitRest(Sharding &sharding) const {
+/// Gives `axis` the first dimension that nothing splits.
+void Preset::splitRest(Sharding &sharding, StringRef axis) const {
   for (DimSharding &dim : sharding.dims)
     if (dim.axes.empty())
-      return split(dim, "fsdp");
+      return split(dim, axis);
+}
+
+/// Whether ZeRO's stage spreads what is of `kind` over the data ranks.
+bool Preset::zeroSplits(NameKind kind) const {
+  switch (kind) {
+  case NameKind::Moment:
+    return options_.zero >= 1;
+  case NameKind::Gradient:
+    return options_.zero >= 2;
+  case NameKind::Parameter:
+    return options_.zero >= 3;
+  case NameKind::Other:
+    break;
+  }
+  return false;
 }
 
 Sharding Preset::shardingOf(const AnnotatedName &name) const {
@@ -55,8 +71,10 @@ Sharding Preset::shardingOf(const AnnotatedName &name) const {
   Sharding sharding = Sharding::replicatedOver(words.size());
   for (size_t i = 0; i < words.size(); ++i)
     splitWord(sharding.dims[i], words[i], name.name == "@residual");
-  if (!StringRef(words[0]).equals_insensitive("batch"))
-    splitRest(sharding);
+  if (name.kind != NameKind::Other)
+    splitRest(sharding, "fsdp");
+  if (zeroSplits(name.kind))
+    splitRest(sharding, "dp");
   return sharding;
 }
 
@@ -69,6 +87,9 @@ presetAnnotations(ModuleOp module, const Mesh &mesh, PresetOptions options) {
   for (const AnnotatedName &name : listNames(module)) {
     // Logits follow the head; caches follow the heads.
     if (name.dims.empty() || name.name == "@logits")
+      continue;
+    // Gradients stay partial sums until the step ends, unless ZeRO says so.
+    if (name.kind == NameKind::Gradient && options.zero < 2)
       continue;
     Annotation annotation;
     annotation.name = name.name;

@@ -33,6 +33,8 @@ public:
                      const ModelFiles &files, DType dtype,
                      TransformerInputs inputs);
 
+  /// See ParameterBuilder; call first.
+  void keepMasters() { parameters_.keepMasters(); }
   /// [B, S, d] of the ids.
   mlir::Value embed();
   /// The residual stream behind layer `layer`.

@@ -9,6 +9,7 @@
 #include "mlir/IR/Verifier.h"
 #include "gtest/gtest.h"
 
+#include <cmath>
 #include <random>
 
 using namespace mlir;
@@ -20,7 +21,8 @@ namespace {
 struct RuleCase {
   const char *name;
   const char *rule;
-  const char *arguments; ///< `low to high` behind an integer's type.
+  const char *arguments; ///< `low to high` behind an integer's type,
+                         ///< `positive` behind a float's.
   const char *operation;
 };
 
@@ -198,19 +200,90 @@ const RuleCase cases[] = {
     {"attention",
      "([i, j, k, l, m], [i, n, k, m], [i, n, k, o], [i], [i, n], [k, l]) -> "
      "([i, j, k, l, o], [i, j, k, l]) {i=2, j=5, k=3, l=2, m=4 must_replicate, "
-     "n=7 must_replicate, o=3}",
+     "n=7 must_replicate, o=3 must_replicate}",
      "tensor<2x5x3x2x4xf32>, tensor<2x7x3x4xf32>, tensor<2x7x3x3xf32>, "
      "tensor<2xi32> 0 to 3, tensor<2x7xi32> 0 to 1, tensor<3x2xf32>",
      "tandem.attention %0, %1, %2, %3 mask %4 slopes %5 {causal, scale = 0.5 : "
      "f64, window = 4 : i64} : (tensor<2x5x3x2x4xf32>, tensor<2x7x3x4xf32>, "
      "tensor<2x7x3x3xf32>, tensor<2xi32>, tensor<2x7xi32>, tensor<3x2xf32>) -> "
      "(tensor<2x5x3x2x3xf32>, tensor<2x5x3x2xf32>)"},
+    {"gelu_grad", "([i], *[i]) -> ([i]) {i=5}", "tensor<5xf32>, tensor<5xf32>",
+     "tandem.gelu_grad %0, %1 : (tensor<5xf32>, tensor<5xf32>) -> "
+     "tensor<5xf32>"},
+    {"silu_grad", "([i], *[i]) -> ([i]) {i=5}", "tensor<5xf32>, tensor<5xf32>",
+     "tandem.silu_grad %0, %1 : (tensor<5xf32>, tensor<5xf32>) -> "
+     "tensor<5xf32>"},
+    {"cross_entropy",
+     "([i, j, k], [i, j]) -> ([i, j], [i, j]) {i=5, j=4, k=7 selection}",
+     "tensor<5x4x7xf32>, tensor<5x4xi32> 0 to 6",
+     "tandem.cross_entropy %0, %1 {ignored = 3 : i64} : (tensor<5x4x7xf32>, "
+     "tensor<5x4xi32>) -> (tensor<5x4xf32>, tensor<5x4xf32>)"},
+    {"cross_entropy_grad",
+     "([i, j, k], [i, j], [i, j], *[i, j]) -> ([i, j, k]) {i=5, j=4, k=7}",
+     "tensor<5x4x7xf32>, tensor<5x4xi32> 0 to 6, tensor<5x4xf32>, "
+     "tensor<5x4xf32>",
+     "tandem.cross_entropy_grad %0, %1, %2, %3 {ignored = 3 : i64} : "
+     "(tensor<5x4x7xf32>, tensor<5x4xi32>, tensor<5x4xf32>, tensor<5x4xf32>) "
+     "-> tensor<5x4x7xf32>"},
+    {"embedding_grad",
+     "([k, l], *[k, l, j]) -> ([i, j]) {i=7, j=5, k=2 reduction, l=3 "
+     "reduction}",
+     "tensor<2x3xi32> 0 to 6, tensor<2x3x5xf32>",
+     "tandem.embedding_grad %0, %1 : (tensor<2x3xi32>, tensor<2x3x5xf32>) -> "
+     "tensor<7x5xf32>"},
+    {"rms_norm_grad",
+     "([i, j, k], [k], *[i, j, k]) -> ([i, j, k], [k]) {i=5, j=4, k=3 "
+     "selection}",
+     "tensor<5x4x3xf32>, tensor<3xf32>, tensor<5x4x3xf32>",
+     "tandem.rms_norm_grad %0, %1, %2 {epsilon = 1.0e-5 : f64} : "
+     "(tensor<5x4x3xf32>, tensor<3xf32>, tensor<5x4x3xf32>) -> "
+     "(tensor<5x4x3xf32>, tensor<3xf32>)"},
+    {"layer_norm_grad",
+     "([i, j], [j], *[i, j]) -> ([i, j], [j], [j]) {i=5, j=4 selection}",
+     "tensor<5x4xf32>, tensor<4xf32>, tensor<5x4xf32>",
+     "tandem.layer_norm_grad %0, %1, %2 {epsilon = 1.0e-5 : f64} : "
+     "(tensor<5x4xf32>, tensor<4xf32>, tensor<5x4xf32>) -> (tensor<5x4xf32>, "
+     "tensor<4xf32>, tensor<4xf32>)"},
+    {"attention_grad",
+     "([i, j, k, l, m], [i, n, k, m], [i, n, k, o], [i], [i, j, k, l, o], [i, "
+     "j, k, l], *[i, j, k, l, o], [i, n], [k, l]) -> ([i, j, k, l, m], [i, n, "
+     "k, m], [i, n, k, o]) {i=2, j=5, k=3, l=2, m=4 must_replicate, n=7 "
+     "must_replicate, o=3 must_replicate}",
+     "tensor<2x5x3x2x4xf32>, tensor<2x7x3x4xf32>, tensor<2x7x3x3xf32>, "
+     "tensor<2xi32> 0 to 3, tensor<2x5x3x2x3xf32>, tensor<2x5x3x2xf32>, "
+     "tensor<2x5x3x2x3xf32>, tensor<2x7xi32> 0 to 1, tensor<3x2xf32>",
+     "tandem.attention_grad %0, %1, %2, %3, %4, %5, %6 mask %7 slopes %8 "
+     "{causal, scale = 0.5 : f64, window = 4 : i64, softcap = 2.0 : f64} : "
+     "(tensor<2x5x3x2x4xf32>, tensor<2x7x3x4xf32>, tensor<2x7x3x3xf32>, "
+     "tensor<2xi32>, tensor<2x5x3x2x3xf32>, tensor<2x5x3x2xf32>, "
+     "tensor<2x5x3x2x3xf32>, tensor<2x7xi32>, tensor<3x2xf32>) -> "
+     "(tensor<2x5x3x2x4xf32>, tensor<2x7x3x4xf32>, tensor<2x7x3x3xf32>)"},
+    {"adamw",
+     "([i, j], [i, j], [i, j], [i, j], [], [], [], [], [], [], []) -> ([i, j], "
+     "[i, j], [i, j]) {i=5, j=4}",
+     "tensor<5x4xf32>, tensor<5x4xf32>, tensor<5x4xf32> positive, "
+     "tensor<5x4xf32>, tensor<f32>, tensor<f32>, tensor<f32> positive, "
+     "tensor<f32> positive, tensor<f32> positive, tensor<f32>, tensor<i32> 1 "
+     "to 5",
+     "tandem.adamw %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10 {decay} : "
+     "(tensor<5x4xf32>, tensor<5x4xf32>, tensor<5x4xf32>, tensor<5x4xf32>, "
+     "tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, "
+     "tensor<f32>, tensor<i32>) -> (tensor<5x4xf32>, tensor<5x4xf32>, "
+     "tensor<5x4xf32>)"},
+    {"sgd",
+     "([i, j], [i, j], [i, j], [], [], [], []) -> ([i, j], [i, j]) {i=5, j=4}",
+     "tensor<5x4xf32>, tensor<5x4xf32>, tensor<5x4xf32>, tensor<f32>, "
+     "tensor<f32>, tensor<f32>, tensor<f32>",
+     "tandem.sgd %0, %1, %2, %3, %4, %5, %6 {decay} : (tensor<5x4xf32>, "
+     "tensor<5x4xf32>, tensor<5x4xf32>, tensor<f32>, tensor<f32>, tensor<f32>, "
+     "tensor<f32>) -> (tensor<5x4xf32>, tensor<5x4xf32>)"},
 };
 
-/// An argument's type, and the integers that it takes.
+/// An argument's type, and the numbers that it takes.
 struct Argument {
   std::string type;
   int64_t low = 0, high = 1;
+  bool positive = false; ///< Floats lie in [0, 1).
 };
 
 std::vector<Argument> argumentsOf(const RuleCase &c) {
@@ -221,7 +294,8 @@ std::vector<Argument> argumentsOf(const RuleCase &c) {
     Argument argument;
     auto [type, range] = part.split(' ');
     argument.type = type.str();
-    if (!range.empty()) {
+    argument.positive = range == "positive";
+    if (range.contains(" to ")) {
       auto [low, high] = range.split(" to ");
       low.getAsInteger(10, argument.low);
       high.getAsInteger(10, argument.high);
@@ -241,12 +315,16 @@ std::string moduleText(const RuleCase &c) {
   StringRef results = operation.rsplit(" -> ").second;
   if (results.empty())
     results = operation.rsplit(" : ").second;
-  bool two = results.consume_front("(");
-  if (two)
+  if (results.consume_front("("))
     results = results.drop_back();
-  text += ") -> (" + results.str() + ") {\n  %r" + (two ? ":2" : "") + " = " +
-          operation.str() + "\n  return " + (two ? "%r#0, %r#1" : "%r") +
-          " : " + results.str() + "\n}\n";
+  SmallVector<StringRef> types;
+  results.split(types, ", ");
+  text += ") -> (" + results.str() +
+          ") {\n  %r:" + std::to_string(types.size()) + " = " +
+          operation.str() + "\n  return ";
+  for (size_t i = 0; i < types.size(); ++i)
+    text += (i ? ", %r#" : "%r#") + std::to_string(i);
+  text += " : " + results.str() + "\n}\n";
   return text;
 }
 
@@ -258,11 +336,13 @@ NamedTensors inputsFor(func::FuncOp function, const RuleCase &c,
     unsigned i = argument.getArgNumber();
     auto type = cast<RankedTensorType>(argument.getType());
     std::vector<int64_t> shape = toVector(type.getShape());
-    inputs.emplace(argumentName(function, i),
-                   isa<FloatType>(type.getElementType())
-                       ? random(shape, seed + i)
-                       : randomIntegers(shape, arguments[i].low,
-                                        arguments[i].high, seed + i));
+    Tensor values = isa<FloatType>(type.getElementType())
+                        ? random(shape, seed + i)
+                        : randomIntegers(shape, arguments[i].low,
+                                         arguments[i].high, seed + i);
+    for (double &value : values.data())
+      value = arguments[i].positive ? std::fabs(value) : value;
+    inputs.emplace(argumentName(function, i), values);
   }
   return inputs;
 }
@@ -298,7 +378,8 @@ public:
         kind = rule.factors[f].reduction;
     for (auto [result, mapping] :
          llvm::zip_equal(op->getResults(), rule.results))
-      result.setType(typeOf(result.getType(), mapping, resultTerms(), kind));
+      result.setType(
+          typeOf(result.getType(), mapping, resultTerms(mapping), kind));
     Operation *end = function.getBody().front().getTerminator();
     function.setFunctionType(FunctionType::get(
         op->getContext(), function.getBody().front().getArgumentTypes(),
@@ -356,14 +437,31 @@ private:
     return lists;
   }
 
-  AxisList resultTerms() {
+  static bool holds(const FactorMapping &tensor, size_t factor) {
+    return llvm::any_of(tensor.dims, [&](const auto &dim) {
+      return llvm::is_contained(dim, int32_t(factor));
+    });
+  }
+
+  /// What passes through to other results is summed in one that lacks it.
+  bool isSummed(size_t factor, const FactorMapping &result) const {
+    if (rule.factors[factor].kind == FactorKind::Reduction)
+      return true;
+    return rule.factors[factor].kind == FactorKind::PassThrough &&
+           !holds(result, factor) &&
+           llvm::any_of(rule.results, [&](const FactorMapping &other) {
+             return holds(other, factor);
+           });
+  }
+
+  AxisList resultTerms(const FactorMapping &result) {
     AxisList list;
     for (size_t i = 0; i < rule.operands.size(); ++i)
       // The terms of a sum are unreduced over the same axes.
       if (rule.operands[i].linear && (list.empty() || !rule.additive))
         list.insert(list.end(), terms[i].begin(), terms[i].end());
     for (size_t f = 0; f < rule.factors.size(); ++f)
-      if (rule.factors[f].kind == FactorKind::Reduction)
+      if (isSummed(f, result))
         list.insert(list.end(), axesOf[f].begin(), axesOf[f].end());
     return list;
   }

@@ -154,3 +154,34 @@ func.func @transformer(%x: tensor<2x5x48xf32>, %w: tensor<48xf32>, %b: tensor<48
   %z, %lse2 = tandem.attention %q, %k, %k, %positions mask %mask slopes %slopes {scale = 0.25 : f64, window = 8 : i64, softcap = 30.0 : f64} : (tensor<2x5x3x2x10xf32>, tensor<2x32x3x10xf32>, tensor<2x32x3x10xf32>, tensor<2xi32>, tensor<2x32xi32>, tensor<3x2xf32>) -> (tensor<2x5x3x2x10xf32>, tensor<2x5x3x2xf32>)
   return
 }
+
+// CHECK-LABEL: func.func @training
+func.func @training(%logits: tensor<2x13x101xbf16>, %labels: tensor<2x13xi32>, %ids: tensor<2x13xi32>,
+                    %x: tensor<2x13x48xbf16>, %w: tensor<48xbf16>, %positions: tensor<2xi32>,
+                    %q: tensor<2x5x3x2x10xf32>, %k: tensor<2x32x3x10xf32>,
+                    %p: tensor<4x8xf32>, %s: tensor<f32>, %step: tensor<i32>) {
+  // CHECK: %[[LOSS:.*]], %[[LSE:.*]] = tandem.cross_entropy %{{.*}}, %{{.*}} : (tensor<2x13x101xbf16>, tensor<2x13xi32>) -> (tensor<2x13xf32>, tensor<2x13xf32>)
+  %loss, %lse = tandem.cross_entropy %logits, %labels : (tensor<2x13x101xbf16>, tensor<2x13xi32>) -> (tensor<2x13xf32>, tensor<2x13xf32>)
+  // CHECK: tandem.cross_entropy_grad %{{.*}}, %{{.*}}, %[[LSE]], %[[LOSS]] {ignored = 0 : i64} : (tensor<2x13x101xbf16>, tensor<2x13xi32>, tensor<2x13xf32>, tensor<2x13xf32>) -> tensor<2x13x101xbf16>
+  %dlogits = tandem.cross_entropy_grad %logits, %labels, %lse, %loss {ignored = 0 : i64} : (tensor<2x13x101xbf16>, tensor<2x13xi32>, tensor<2x13xf32>, tensor<2x13xf32>) -> tensor<2x13x101xbf16>
+  // CHECK: tandem.embedding_grad %{{.*}}, %{{.*}} : (tensor<2x13xi32>, tensor<2x13x48xbf16>) -> tensor<101x48xf32>
+  %dtable = tandem.embedding_grad %ids, %x : (tensor<2x13xi32>, tensor<2x13x48xbf16>) -> tensor<101x48xf32>
+  // CHECK: tandem.rms_norm_grad %{{.*}}, %{{.*}}, %{{.*}} {epsilon = 1.000000e-05 : f64, weight_offset = 1.000000e+00 : f64} : (tensor<2x13x48xbf16>, tensor<48xbf16>, tensor<2x13x48xbf16>) -> (tensor<2x13x48xbf16>, tensor<48xf32>)
+  %r:2 = tandem.rms_norm_grad %x, %w, %x {epsilon = 1.0e-5 : f64, weight_offset = 1.0 : f64} : (tensor<2x13x48xbf16>, tensor<48xbf16>, tensor<2x13x48xbf16>) -> (tensor<2x13x48xbf16>, tensor<48xf32>)
+  // CHECK: tandem.layer_norm_grad %{{.*}}, %{{.*}}, %{{.*}} {epsilon = 1.000000e-05 : f64} : (tensor<2x13x48xbf16>, tensor<48xbf16>, tensor<2x13x48xbf16>) -> (tensor<2x13x48xbf16>, tensor<48xf32>, tensor<48xf32>)
+  %l:3 = tandem.layer_norm_grad %x, %w, %x {epsilon = 1.0e-5 : f64} : (tensor<2x13x48xbf16>, tensor<48xbf16>, tensor<2x13x48xbf16>) -> (tensor<2x13x48xbf16>, tensor<48xf32>, tensor<48xf32>)
+  // CHECK: tandem.layer_norm_grad %{{.*}}, %{{.*}}, %{{.*}} {epsilon = 1.000000e-05 : f64} : (tensor<2x13x48xbf16>, tensor<48xbf16>, tensor<2x13x48xbf16>) -> (tensor<2x13x48xbf16>, tensor<48xf32>)
+  %m:2 = tandem.layer_norm_grad %x, %w, %x {epsilon = 1.0e-5 : f64} : (tensor<2x13x48xbf16>, tensor<48xbf16>, tensor<2x13x48xbf16>) -> (tensor<2x13x48xbf16>, tensor<48xf32>)
+  // CHECK: tandem.gelu_grad %{{.*}}, %{{.*}} {approximate = #tandem.gelu<tanh>} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %g = tandem.gelu_grad %p, %p {approximate = #tandem.gelu<tanh>} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  // CHECK: tandem.silu_grad %{{.*}}, %{{.*}} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %h = tandem.silu_grad %p, %p : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %y, %sums = tandem.attention %q, %k, %k, %positions {causal, scale = 0.25 : f64} : (tensor<2x5x3x2x10xf32>, tensor<2x32x3x10xf32>, tensor<2x32x3x10xf32>, tensor<2xi32>) -> (tensor<2x5x3x2x10xf32>, tensor<2x5x3x2xf32>)
+  // CHECK: tandem.attention_grad %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} {causal, scale = 2.500000e-01 : f64} : (tensor<2x5x3x2x10xf32>, tensor<2x32x3x10xf32>, tensor<2x32x3x10xf32>, tensor<2xi32>, tensor<2x5x3x2x10xf32>, tensor<2x5x3x2xf32>, tensor<2x5x3x2x10xf32>) -> (tensor<2x5x3x2x10xf32>, tensor<2x32x3x10xf32>, tensor<2x32x3x10xf32>)
+  %a:3 = tandem.attention_grad %q, %k, %k, %positions, %y, %sums, %y {causal, scale = 0.25 : f64} : (tensor<2x5x3x2x10xf32>, tensor<2x32x3x10xf32>, tensor<2x32x3x10xf32>, tensor<2xi32>, tensor<2x5x3x2x10xf32>, tensor<2x5x3x2xf32>, tensor<2x5x3x2x10xf32>) -> (tensor<2x5x3x2x10xf32>, tensor<2x32x3x10xf32>, tensor<2x32x3x10xf32>)
+  // CHECK: tandem.adamw %[[P:.*]], %[[P]], %[[P]], %[[P]], %[[S:.*]], %[[S]], %[[S]], %[[S]], %[[S]], %[[S]], %{{.*}} {decay} : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<i32>) -> (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>)
+  %u:3 = tandem.adamw %p, %p, %p, %p, %s, %s, %s, %s, %s, %s, %step {decay} : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<i32>) -> (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>)
+  // CHECK: tandem.sgd %[[P]], %[[P]], %[[P]], %[[S]], %[[S]], %[[S]], %[[S]] : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>) -> (tensor<4x8xf32>, tensor<4x8xf32>)
+  %v:2 = tandem.sgd %p, %p, %p, %s, %s, %s, %s : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>) -> (tensor<4x8xf32>, tensor<4x8xf32>)
+  return
+}

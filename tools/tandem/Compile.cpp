@@ -16,10 +16,7 @@ struct CompileFlags : CompileOptions {
 
 void addCompileOptions(CLI::App *command, CompileFlags &flags) {
   command->add_option("-o,--output", flags.output, "Where the plan goes");
-  command->add_option("--mesh", flags.mesh,
-                      "Named axes, such as pp=2,tp=2 (default: one rank)");
-  command->add_option("--annotate", flags.annotate,
-                      "Annotations in place of the mesh's preset");
+  addLayoutOptions(command, flags);
   command->add_flag("--print-annotations", flags.printAnnotations,
                     "Print the annotations that count, and stop");
   command->add_option("--dump-after", flags.dumpAfter,

@@ -14,6 +14,7 @@
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 #include <set>
 
@@ -32,7 +33,10 @@ public:
 
   Status readModule() {
     TANDEM_ASSIGN(module, readModel(options, context, diagnostics));
-    return chooseMesh();
+    TANDEM_TRY(chooseMesh());
+    TANDEM_TRY(checkZero());
+    TANDEM_TRY(setOptions());
+    return addTraining();
   }
 
   Result<std::vector<Annotation>> annotations() {
@@ -41,8 +45,14 @@ public:
     // A module that was not imported says itself how its values lie.
     if (!(*module)->hasAttr(kDims))
       return std::vector<Annotation>();
-    return presetAnnotations(*module, mesh);
+    PresetOptions preset;
+    preset.sequenceParallel = options.sequenceParallel;
+    preset.zero = options.zero;
+    return presetAnnotations(*module, mesh, preset);
   }
+
+  /// What training adds has names that annotations may speak of.
+  Status addTraining() { return runSteps("", kLastBeforeAnnotations); }
 
   Status annotate() {
     TANDEM_ASSIGN(std::vector<Annotation> lines, annotations());
@@ -51,10 +61,12 @@ public:
     return Status();
   }
 
-  Status runPasses() {
+  Status runPasses() { return runSteps(kLastBeforeAnnotations, ""); }
+
+  Status runSteps(const std::string &from, const std::string &to) {
     mlir::PassManager passes(&context);
     passes.enableVerifier(true);
-    std::string error = addCompileSteps(passes, "", "");
+    std::string error = addCompileSteps(passes, from, to);
     if (!options.dumpAfter.empty())
       TANDEM_TRY(addDumps(passes));
     if (mlir::failed(passes.run(*module)))
@@ -76,6 +88,30 @@ public:
   Mesh mesh;
 
 private:
+  static constexpr const char *kLastBeforeAnnotations = "add-optimizer";
+
+  /// What passes read of the pipeline's options.
+  Status setOptions() {
+    mlir::Builder builder(&context);
+    auto set = [&](llvm::StringRef name, const std::string &value) {
+      if (!value.empty())
+        (*module)->setAttr(name, builder.getStringAttr(value));
+    };
+    set("tandem.schedule_name", options.schedule);
+    set("tandem.recompute", options.recompute);
+    if (options.virtualStages > 1)
+      (*module)->setAttr("tandem.virtual_stages",
+                         builder.getI64IntegerAttr(options.virtualStages));
+    if (options.scheduleFile.empty())
+      return Status();
+    auto buffer = llvm::MemoryBuffer::getFile(options.scheduleFile, true);
+    if (std::error_code error = buffer.getError())
+      return Status::refused("cannot read the schedule '" +
+                             options.scheduleFile + "': " + error.message());
+    set("tandem.schedule_text", (*buffer)->getBuffer().str());
+    return Status();
+  }
+
   /// An axis that no annotation uses multiplies the work silently otherwise.
   void warnOfIdleAxes() {
     std::set<std::string> used;
@@ -88,6 +124,15 @@ private:
         logWarning("axis '" + axis.name + "' splits nothing: its " +
                    std::to_string(axis.size) +
                    " ranks compute the same; annotate a tensor with it");
+  }
+
+  Status checkZero() const {
+    if (options.zero > 0 && !mesh.has("dp"))
+      return Status::usage("--zero " + std::to_string(options.zero) +
+                           " splits over axis dp; expected one in --mesh, got "
+                           "'" +
+                           options.mesh + "'");
+    return Status();
   }
 
   Status chooseMesh() {
@@ -121,14 +166,15 @@ private:
       return Status::usage("--dump-after " + options.dumpAfter +
                            " is no step; expected all or one of: " + names);
     passes.addInstrumentation(
-        std::make_unique<Dumper>(options.dumpAfter, directory));
+        std::make_unique<Dumper>(options.dumpAfter, directory, dumps));
     context.disableMultithreading();
     return Status();
   }
 
   struct Dumper : mlir::PassInstrumentation {
-    Dumper(std::string after, std::string directory)
-        : after(std::move(after)), directory(std::move(directory)) {}
+    Dumper(std::string after, std::string directory, int &number)
+        : after(std::move(after)), directory(std::move(directory)),
+          number(number) {}
     void runAfterPass(mlir::Pass *pass, mlir::Operation *op) override {
       llvm::StringRef name = pass->getArgument();
       name.consume_front("tandem-");
@@ -155,7 +201,7 @@ private:
       }
     }
     std::string after, directory;
-    int number = 0;
+    int &number; ///< Of passes so far.
   };
 
   Status checkReshards(const Plan &plan) const {
@@ -177,9 +223,36 @@ private:
   mlir::MLIRContext context;
   DiagnosticText diagnostics;
   mlir::OwningOpRef<mlir::ModuleOp> module;
+  int dumps = 0;
 };
 
 } // namespace
+
+void addLayoutOptions(CLI::App *command, CompileOptions &options) {
+  command->add_option("--mesh", options.mesh,
+                      "Named axes, such as pp=2,tp=2 (default: one rank)");
+  command->add_option("--annotate", options.annotate,
+                      "Annotations in place of the mesh's preset");
+  command->add_flag("--sequence-parallel", options.sequenceParallel,
+                    "Split the residual stream's sequence over tp");
+  command
+      ->add_option("--zero", options.zero,
+                   "Split over dp: 1 optimizer state, 2 and gradients, 3 and "
+                   "parameters")
+      ->check(CLI::Range(0, 3));
+  command->add_option("--schedule", options.schedule,
+                      "Of pipeline stages: gpipe, 1f1b (default), "
+                      "interleaved, zb-h1 or zb-v");
+  command->add_option("--schedule-file", options.scheduleFile,
+                      "A table of actions in place of --schedule");
+  command
+      ->add_option("--virtual-stages", options.virtualStages,
+                   "Stages that one pp coordinate holds")
+      ->check(atLeast(1));
+  command->add_option("--recompute", options.recompute,
+                      "What backward computes again: none (default), "
+                      "selective, full, or layers such as 0,2,5-7");
+}
 
 Result<std::string> annotationsOf(const CompileOptions &options) {
   Compilation compilation(options);

@@ -17,6 +17,7 @@ Status checkModuleOptions(const ModelOptions &options) {
       {"--entry", !options.entry.empty()},
       {"--batch", options.batch != 1},
       {"--max-seq", options.maxSeq != 0},
+      {"--microbatches", options.microbatches != 1},
       {"--dtype", !options.dtype.empty()},
       {"--set", !options.settings.empty()},
       {"--weights", !options.weights.empty()},
@@ -39,6 +40,8 @@ Result<mlir::OwningOpRef<mlir::ModuleOp>> import(const ModelOptions &options,
   import.entry.batch = options.batch;
   import.entry.maxSeq = options.maxSeq;
   import.entry.attentionMask = options.attentionMask;
+  import.entry.microbatches = options.microbatches;
+  import.entry.optimizer = options.optimizer;
   if (!options.dtype.empty()) {
     import.entry.dtype = *parseDType(options.dtype);
     import.hasDType = true;
@@ -60,21 +63,25 @@ void addModelOptions(CLI::App *command, ModelOptions &options) {
       ->add_option("MODEL", options.path,
                    "A model (directory or .gguf), or a module's .mlir file")
       ->required();
-  std::string entries;
-  for (const std::string name : {"logits", "next", "generate"})
-    entries += (entries.empty()      ? ""
-                : name == "generate" ? " or "
-                                     : ", ") +
-               name + (name == options.defaultEntry ? " (default)" : "");
-  command->add_option("--entry", options.entry, entries);
+  command->add_option("--entry", options.entry,
+                      entryNames() + " (default: " + options.defaultEntry +
+                          ")");
   command->add_option("--batch", options.batch, "Rows")->check(atLeast(1));
   command
       ->add_option("--max-seq", options.maxSeq,
                    "Longest sequence (default: the model's, at most 2048)")
       ->check(atLeast(1));
   command->add_flag("--attention-mask", options.attentionMask,
-                    "Let logits and next take an attention_mask (encoders "
-                    "always do)");
+                    "Let logits, next and training take an attention_mask "
+                    "(encoders always do)");
+  command
+      ->add_option("--microbatches", options.microbatches,
+                   "Parts of a training step's batch, one after another")
+      ->check(atLeast(1));
+  command
+      ->add_option("--optimizer", options.optimizer,
+                   "Of --entry train: adamw (default) or sgd")
+      ->check(CLI::IsMember({"adamw", "sgd"}));
   command
       ->add_option("--dtype", options.dtype,
                    "Stored type of weights at run time")

@@ -23,6 +23,8 @@ struct ModelOptions {
   int64_t maxSeq = 0;         ///< 0: the model's, at most 2048.
   bool attentionMask = false; ///< `logits` and `next` take one.
   bool strict = false;
+  int64_t microbatches = 1; ///< Of a training step.
+  std::string optimizer = "adamw";
 };
 
 /// The flags of `options`, which outlives the command.
