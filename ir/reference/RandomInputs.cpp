@@ -40,10 +40,20 @@ std::optional<Range> rangeOf(OpOperand &use) {
                    ? Found({0, sizeOfDim(op.getBase(), 1)})
                    : Found();
       })
+      .Case([&](EmbeddingGradOp op) {
+        return indices(op.getIds(), op.getResult(), 0);
+      })
+      .Case<CrossEntropyOp, CrossEntropyGradOp>([&](auto op) {
+        size_t last = globalShape(op.getLogits().getType()).size() - 1;
+        return indices(op.getLabels(), op.getLogits(), last);
+      })
+      .Case([&](AdamWOp op) {
+        return op.getStep() == value ? Found({1, 5}) : Found();
+      })
       .Case([&](RopeOp op) {
         return op.getPositions() == value ? Found({0, 7}) : Found();
       })
-      .Case([&](AttentionOp op) {
+      .Case<AttentionOp, AttentionGradOp>([&](auto op) {
         return op.getPositions() == value
                    ? Found({0, sizeOfDim(op.getKey(), 1) - 1})
                    : Found();

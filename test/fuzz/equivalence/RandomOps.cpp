@@ -87,13 +87,19 @@ void makeFloor(RandomGraph &g) {
 void makeActivation(RandomGraph &g) {
   Drawn x = g.tame(g.number(), kLarge);
   Made made{x.shape, "f64", false, x.bound};
-  if (g.random.chance(40))
-    g.emitShort("silu", x.name, made);
-  else
-    g.emitShort("gelu", x.name, made,
-                "approximate = #tandem.gelu<" +
-                    g.random.pick<std::string>({"none", "tanh", "quick"}) +
-                    ">");
+  std::string name = "silu", attributes;
+  if (g.random.chance(60)) {
+    name = "gelu";
+    attributes = "approximate = #tandem.gelu<" +
+                 g.random.pick<std::string>({"none", "tanh", "quick"}) + ">";
+  }
+  if (g.random.chance(60)) {
+    g.emitShort(name, x.name, made, attributes);
+    return;
+  }
+  Drawn dy = g.tame(g.like(x), kLarge);
+  made.bound = 1.2 * dy.bound;
+  g.emit(name + "_grad", x.name + ", " + dy.name, {x, dy}, {made}, attributes);
 }
 
 /// Products, differences, larger and smaller ones.
@@ -576,6 +582,18 @@ void makeEmbedding(RandomGraph &g) {
          {moved(table, shape)});
 }
 
+void makeEmbeddingGrad(RandomGraph &g) {
+  Drawn dy = g.tame(g.number(1, 3), kLarge);
+  Shape index(dy.shape.begin(), dy.shape.end() - 1);
+  Shape shape = {g.random.between(1, 8), dy.shape.back()};
+  if (!fits(shape))
+    return;
+  Drawn at = indices(g, index, shape[0]);
+  double most = static_cast<double>(dy.elements() / dy.shape.back());
+  g.emit("embedding_grad", at.name + ", " + dy.name, {at, dy},
+         {{shape, "f64", false, dy.bound * most}});
+}
+
 Drawn perRow(RandomGraph &g, int64_t rows) {
   return g.hiddenArgument("i32", {rows});
 }
@@ -638,18 +656,34 @@ void makeSample(RandomGraph &g) {
 // Transformer operations
 //===----------------------------------------------------------------------===//
 
+/// The weight's gradient, and the bias's, of so many rows.
+Made sumOfRows(const Drawn &x, const Drawn &dy) {
+  double rows = static_cast<double>(x.elements() / x.shape.back());
+  return {{x.shape.back()}, "f64", false, rows * dy.bound * 14};
+}
+
 void makeNorm(RandomGraph &g) {
   Drawn x = g.tame(g.number(1, 4), kLarge);
   Drawn weight = g.tame(g.shaped("f64", {x.shape.back()}), 4);
   std::vector<Drawn> operands = {x, weight};
-  bool centred = g.random.chance(50);
+  bool centred = g.random.chance(50), hasBias = centred && g.random.chance(60);
+  std::string name = centred ? "layer_norm" : "rms_norm";
   std::string attributes = "epsilon = 0.1 : f64";
-  if (centred && g.random.chance(60))
-    operands.push_back(g.tame(g.shaped("f64", {x.shape.back()}), 4));
-  else if (!centred && g.random.chance(30))
+  if (!centred && g.random.chance(30))
     attributes += ", weight_offset = 1.0 : f64";
-  g.emit(centred ? "layer_norm" : "rms_norm", namesOf(operands), operands,
-         {{x.shape, "f64", false, 70}}, attributes);
+  if (g.random.chance(60)) {
+    if (hasBias)
+      operands.push_back(g.tame(g.shaped("f64", {x.shape.back()}), 4));
+    g.emit(name, namesOf(operands), operands, {{x.shape, "f64", false, 70}},
+           attributes);
+    return;
+  }
+  Drawn dy = g.tame(g.like(x), 4);
+  operands.push_back(dy);
+  std::vector<Made> made = {{x.shape, "f64", false, 1000}, sumOfRows(x, dy)};
+  if (hasBias)
+    made.push_back(sumOfRows(x, dy));
+  g.emit(name + "_grad", namesOf(operands), operands, made, attributes);
 }
 
 void makeSoftmax(RandomGraph &g) {
@@ -674,6 +708,15 @@ void makeRope(RandomGraph &g) {
              ">, frequencies = array<f64" + frequencies + ">" + scale);
 }
 
+/// Slopes are numbers that do not depend on a parameter.
+Drawn slopesOf(RandomGraph &g, const Shape &heads) {
+  Drawn whole = g.hiddenArgument("i32", heads);
+  Drawn slopes = g.emit("cast", whole.name, {whole}, {{heads}}).front();
+  Drawn part = g.constant("f64", heads, "0.75");
+  return g.emitShort("binary", "mul, " + slopes.name + ", " + part.name,
+                     {heads});
+}
+
 struct AttentionCall {
   std::vector<Drawn> operands;
   std::string body, attributes;
@@ -691,7 +734,7 @@ void addAttentionOptions(RandomGraph &g, AttentionCall &call,
     call.seesAll = false;
   }
   if (g.random.chance(25))
-    add("slopes", g.tame(g.shaped("f64", {query[2], query[3]}), 1));
+    add("slopes", slopesOf(g, {query[2], query[3]}));
   call.attributes = "scale = 0.5 : f64";
   if (g.random.chance(50))
     call.attributes += ", causal";
@@ -701,6 +744,23 @@ void addAttentionOptions(RandomGraph &g, AttentionCall &call,
   }
   if (g.random.chance(25))
     call.attributes += ", softcap = 3.0 : f64";
+}
+
+/// The gradients of what `call` gave.
+void addAttentionGradient(RandomGraph &g, const AttentionCall &call,
+                          const std::vector<Drawn> &results) {
+  std::vector<Drawn> operands(call.operands.begin(), call.operands.begin() + 4);
+  Drawn dy = g.tame(g.like(results[0]), 4);
+  operands.insert(operands.end(), {results[0], results[1], dy});
+  std::string body = namesOf(operands);
+  body += call.body.substr(
+      namesOf({operands.begin(), operands.begin() + 4}).size());
+  operands.insert(operands.end(), call.operands.begin() + 4,
+                  call.operands.end());
+  std::vector<Made> made;
+  for (size_t i = 0; i < 3; ++i)
+    made.push_back({call.operands[i].shape, "f64", false, 5000});
+  g.emit("attention_grad", body, operands, made, call.attributes);
 }
 
 void makeAttention(RandomGraph &g) {
@@ -720,12 +780,76 @@ void makeAttention(RandomGraph &g) {
   call.body = namesOf(call.operands);
   addAttentionOptions(g, call, q, keys);
   Shape lse(q.begin(), q.begin() + 4);
-  g.emit("attention", call.body, call.operands,
-         {{outShape, "f64", false, value.bound}, {lse, "f64", false, 40}},
-         call.attributes);
+  std::vector<Drawn> results =
+      g.emit("attention", call.body, call.operands,
+             {{outShape, "f64", false, value.bound}, {lse, "f64", false, 40}},
+             call.attributes);
   // The logarithm of nothing is -inf, which no chain survives.
   if (!call.seesAll)
     g.hide(1);
+  if (g.random.chance(40))
+    addAttentionGradient(g, call, results);
+}
+
+//===----------------------------------------------------------------------===//
+// Losses and optimizers
+//===----------------------------------------------------------------------===//
+
+void makeCrossEntropy(RandomGraph &g) {
+  Drawn logits = g.tame(g.number(1, 4), 10);
+  Shape rows(logits.shape.begin(), logits.shape.end() - 1);
+  int64_t classes = logits.shape.back();
+  Drawn labels = indices(g, rows, classes);
+  std::string attributes;
+  if (g.random.chance(50))
+    attributes = integerAttr("ignored", g.random.below(classes));
+  std::vector<Drawn> results = g.emit(
+      "cross_entropy", logits.name + ", " + labels.name, {logits, labels},
+      {{rows, "f64", false, 30}, {rows, "f64", false, 20}}, attributes);
+  if (g.random.chance(50))
+    return;
+  Drawn gradient = g.tame(g.like(results[0]), 4);
+  std::vector<Drawn> operands = {logits, labels, results[1], gradient};
+  g.emit("cross_entropy_grad", namesOf(operands), operands,
+         {{logits.shape, "f64", false, 8}}, attributes);
+}
+
+/// A number of a step: computed, an argument, or known.
+Drawn scalar(RandomGraph &g) { return g.tame(g.shaped("f64", {}), 1); }
+
+void makeAdamW(RandomGraph &g) {
+  Drawn p = g.tame(g.number(), kLarge), m = g.tame(g.like(p), kLarge);
+  Drawn v = atLeastOne(g, g.tame(g.like(p), kLarge));
+  Drawn gradient = g.tame(g.like(p), kLarge);
+  Drawn beta1 = g.constant("f64", {}, "0.75");
+  Drawn beta2 = g.constant("f64", {}, "0.5");
+  Drawn epsilon = g.constant("f64", {}, "0.125");
+  std::vector<Drawn> operands = {p,
+                                 m,
+                                 v,
+                                 gradient,
+                                 scalar(g),
+                                 scalar(g),
+                                 beta1,
+                                 beta2,
+                                 epsilon,
+                                 scalar(g),
+                                 g.hiddenArgument("i32", {})};
+  g.emit("adamw", namesOf(operands), operands,
+         {{p.shape, "f64", false, 200},
+          {p.shape, "f64", false, 20},
+          {p.shape, "f64", false, 600}},
+         g.random.chance(50) ? "decay" : "");
+}
+
+void makeSgd(RandomGraph &g) {
+  Drawn p = g.tame(g.number(), kLarge), m = g.tame(g.like(p), kLarge);
+  Drawn gradient = g.tame(g.like(p), kLarge);
+  std::vector<Drawn> operands = {p,         m,         gradient, scalar(g),
+                                 scalar(g), scalar(g), scalar(g)};
+  g.emit("sgd", namesOf(operands), operands,
+         {{p.shape, "f64", false, 80}, {p.shape, "f64", false, 60}},
+         g.random.chance(50) ? "decay" : "");
 }
 
 void makeConstraint(RandomGraph &g) {
@@ -777,18 +901,19 @@ struct Maker {
 };
 
 const Maker makers[] = {
-    {makeSign, 3},       {makeSmooth, 5},     {makeGuarded, 3},
-    {makeFloor, 1},      {makeActivation, 3}, {makeArithmetic, 8},
-    {makeQuotient, 2},   {makePower, 1},      {makeTruth, 2},
-    {makeSelect, 3},     {makeCast, 4},       {makeSum, 8},
-    {makeEinsum, 22},    {makeReduce, 7},     {makeCumulativeSum, 3},
-    {makeReshape, 10},   {makeTranspose, 6},  {makeBroadcast, 5},
-    {makeSlice, 5},      {makeConcat, 4},     {makePad, 3},
-    {makeIota, 2},       {makeConstant, 3},   {makeGather, 5},
-    {makeScatterAdd, 4}, {makeEmbedding, 4},  {makeUpdateSlice, 3},
-    {makeTopK, 4},       {makeSample, 1},     {makeNorm, 5},
-    {makeSoftmax, 3},    {makeRope, 4},       {makeAttention, 5},
-    {makeConstraint, 9}, {makeTerms, 3},
+    {makeSign, 3},          {makeSmooth, 5},       {makeGuarded, 3},
+    {makeFloor, 1},         {makeActivation, 5},   {makeArithmetic, 8},
+    {makeQuotient, 2},      {makePower, 1},        {makeTruth, 2},
+    {makeSelect, 3},        {makeCast, 4},         {makeSum, 8},
+    {makeEinsum, 22},       {makeReduce, 7},       {makeCumulativeSum, 3},
+    {makeReshape, 10},      {makeTranspose, 6},    {makeBroadcast, 5},
+    {makeSlice, 5},         {makeConcat, 4},       {makePad, 3},
+    {makeIota, 2},          {makeConstant, 3},     {makeGather, 5},
+    {makeScatterAdd, 4},    {makeEmbedding, 4},    {makeUpdateSlice, 3},
+    {makeEmbeddingGrad, 3}, {makeCrossEntropy, 5}, {makeAdamW, 2},
+    {makeSgd, 1},           {makeTopK, 4},         {makeSample, 1},
+    {makeNorm, 8},          {makeSoftmax, 3},      {makeRope, 4},
+    {makeAttention, 6},     {makeConstraint, 9},   {makeTerms, 3},
 };
 
 } // namespace

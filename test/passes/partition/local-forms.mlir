@@ -61,6 +61,52 @@ func.func @softmax(%x: tensor<5x18xf32> {tandem.sharding = #tandem.sharding<@mes
   return %0 : tensor<5x18xf32>
 }
 
+// A maximum, a sum and the label's logit of each row: logits stay where they
+// are, of which their gradient needs no more.
+// CHECK-LABEL: func.func @loss
+// CHECK-NOT:     all_gather
+// CHECK:         tandem.reduce max, %arg0 [1] {{.*}} unreduced={"y"}, max>>
+// CHECK-NEXT:    tandem.all_reduce {{.*}} over <"y"> cause "reduction of cross_entropy"
+// CHECK:         tandem.unary exp
+// CHECK-NEXT:    tandem.reduce sum
+// CHECK-NEXT:    tandem.all_reduce {{.*}} over <"y"> cause "reduction of cross_entropy"
+// CHECK:         tandem.gather %arg0, {{.*}} -> tensor<5xf32, #tandem.local<[5], @mesh, [{}], unreduced={"y"}>>
+// CHECK-NEXT:    tandem.all_reduce {{.*}} over <"y"> cause "reduction of cross_entropy"
+// CHECK-NOT:     all_reduce
+// CHECK:         tandem.cross_entropy_grad {{.*}} -> tensor<5x5xf32, #tandem.local<[5, 18], @mesh, [{}, {"y"}]>>
+func.func @loss(%x: tensor<5x18xf32> {tandem.sharding = #tandem.sharding<@mesh, [{}, {"y"}]>}, %l: tensor<5xi32>, %g: tensor<5xf32>)
+    -> (tensor<5xf32>, tensor<5x18xf32> {tandem.sharding = #tandem.sharding<@mesh, [{}, {"y"}]>}) {
+  %0:2 = tandem.cross_entropy %x, %l : (tensor<5x18xf32>, tensor<5xi32>) -> (tensor<5xf32>, tensor<5xf32>)
+  %1 = tandem.cross_entropy_grad %x, %l, %0#1, %g : (tensor<5x18xf32>, tensor<5xi32>, tensor<5xf32>, tensor<5xf32>) -> tensor<5x18xf32>
+  return %0#0, %1 : tensor<5xf32>, tensor<5x18xf32>
+}
+
+// Two sums a row; the weight's gradient stays in pieces.
+// CHECK-LABEL: func.func @rmsGradient
+// CHECK-NOT:     all_gather
+// CHECK-COUNT-2: tandem.all_reduce {{.*}} -> tensor<5xf32, {{.*}}
+// CHECK-NOT:     all_reduce
+// CHECK:         return {{.*}} : tensor<5x5xf32, {{.*}}, tensor<5xf32, #tandem.local<[18], @mesh, [{"y"}]>>
+func.func @rmsGradient(%x: tensor<5x18xf32> {tandem.sharding = #tandem.sharding<@mesh, [{}, {"y"}]>}, %w: tensor<18xf32>, %dy: tensor<5x18xf32>)
+    -> (tensor<5x18xf32> {tandem.sharding = #tandem.sharding<@mesh, [{}, {"y"}]>},
+        tensor<18xf32> {tandem.sharding = #tandem.sharding<@mesh, [{"y"}]>}) {
+  %0:2 = tandem.rms_norm_grad %x, %w, %dy {epsilon = 1.0e-5 : f64} : (tensor<5x18xf32>, tensor<18xf32>, tensor<5x18xf32>) -> (tensor<5x18xf32>, tensor<18xf32>)
+  return %0#0, %0#1 : tensor<5x18xf32>, tensor<18xf32>
+}
+
+// CHECK-LABEL: func.func @layerGradient
+// CHECK-NOT:     all_gather
+// CHECK-COUNT-4: tandem.all_reduce {{.*}} -> tensor<5xf32, {{.*}}
+// CHECK-NOT:     all_reduce
+// CHECK:         return
+func.func @layerGradient(%x: tensor<5x18xf32> {tandem.sharding = #tandem.sharding<@mesh, [{}, {"y"}]>}, %w: tensor<18xf32>, %dy: tensor<5x18xf32>)
+    -> (tensor<5x18xf32> {tandem.sharding = #tandem.sharding<@mesh, [{}, {"y"}]>},
+        tensor<18xf32> {tandem.sharding = #tandem.sharding<@mesh, [{"y"}]>},
+        tensor<18xf32> {tandem.sharding = #tandem.sharding<@mesh, [{"y"}]>}) {
+  %0:3 = tandem.layer_norm_grad %x, %w, %dy {epsilon = 1.0e-5 : f64} : (tensor<5x18xf32>, tensor<18xf32>, tensor<5x18xf32>) -> (tensor<5x18xf32>, tensor<18xf32>, tensor<18xf32>)
+  return %0#0, %0#1, %0#2 : tensor<5x18xf32>, tensor<18xf32>, tensor<18xf32>
+}
+
 // Rows of two bfloat16 are less than a float32 statistic of each.
 // CHECK-LABEL: func.func @shortRows
 // CHECK:         tandem.all_gather %arg0 over <"x"> dim 1 cause "rms_norm operand"
