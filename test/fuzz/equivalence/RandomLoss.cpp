@@ -137,7 +137,8 @@ private:
         builder.getFunctionType(function.getArgumentTypes(), loss.getType()));
     auto name = builder.getNamedAttr(TandemDialect::kOutput,
                                      builder.getStringAttr("loss"));
-    function.setAllResultAttrs({builder.getDictionaryAttr(name)});
+    DictionaryAttr port = builder.getDictionaryAttr(name);
+    function.setAllResultAttrs(ArrayRef(port));
     function->setAttr(TandemDialect::kDifferentiate, builder.getUnitAttr());
   }
 
