@@ -1,5 +1,6 @@
 #include "passes/strategy/NamedSchedules.h"
 
+#include "passes/strategy/ClosedForms.h"
 #include "passes/strategy/WeightPlacement.h"
 #include "runtime/base/Suggest.h"
 
@@ -117,15 +118,25 @@ struct NamedSchedule {
   bool split;
   bool wave; ///< Stages go forth and back over the coordinates.
   int64_t fewestStages, mostStages; ///< A coordinate's.
+  std::optional<double> (*idle)(const UniformPipeline &);
+  const char *idleFormula;
+  int64_t (*inFlight)(const UniformPipeline &, int64_t coordinate);
+  const char *inFlightFormula;
 };
 
 constexpr int64_t kMany = 1 << 20;
 constexpr NamedSchedule kSchedules[] = {
-    {"gpipe", gpipeOrder, false, false, 1, 1},
-    {"1f1b", oneForwardOneBackward, false, false, 1, 1},
-    {"interleaved", interleavedOrder, false, false, 2, kMany},
-    {"zb-h1", oneForwardOneBackward, true, false, 1, 1},
-    {"zb-v", waveOrder, true, true, 2, 2},
+    {"gpipe", gpipeOrder, false, false, 1, 1, flushIdle, "(p-1)(F+B+W)",
+     allInFlight, "m"},
+    {"1f1b", oneForwardOneBackward, false, false, 1, 1, flushIdle,
+     "(p-1)(F+B+W)", warmInFlight, "min(m, p-c)"},
+    {"interleaved", interleavedOrder, false, false, 2, kMany, interleavedIdle,
+     "(p-1 + (v-1) max(0, p-m))(F+B+W)", interleavedInFlight,
+     "min(v m, (v-1)g + 2(p-1-c) + 1)"},
+    {"zb-h1", oneForwardOneBackward, true, false, 1, 1, zeroBubbleIdle,
+     "(p-1)(F+B) - (min(m, p)-1)W", fullInFlight, "min(m, p)"},
+    {"zb-v", waveOrder, true, true, 2, 2, waveIdle,
+     "max(p-1, 3p-1-2m, 4p-1-4m) F", fullInFlight, "2 min(m, p)"},
 };
 
 Result<const NamedSchedule *> findSchedule(const std::string &name) {
@@ -211,6 +222,21 @@ Result<PipelineSchedule> makeSchedule(const ScheduleRequest &request) {
   made.schedule = assignSlots(made.problem, std::move(lists));
   TANDEM_TRY(made.schedule.verify(made.problem));
   return made;
+}
+
+Result<ClosedForm> closedFormOf(const ScheduleRequest &request,
+                                const StageTimes &times) {
+  TANDEM_ASSIGN(const NamedSchedule *named, findSchedule(request.name));
+  UniformPipeline pipeline{request.coordinates, 1, request.microbatches, times};
+  TANDEM_ASSIGN(pipeline.virtualStages,
+                stagesOf(*named, request.virtualStages));
+  ClosedForm form;
+  form.idle = named->idle(pipeline);
+  form.idleFormula = named->idleFormula;
+  for (int64_t c = 0; c < request.coordinates; ++c)
+    form.inFlight.push_back(named->inFlight(pipeline, c));
+  form.inFlightFormula = named->inFlightFormula;
+  return form;
 }
 
 } // namespace tandem
