@@ -7,10 +7,10 @@
 //   gpipe, 1f1b    (p-1) (F+B+W)                        arXiv:2104.04473, 2.2
 //   interleaved    the same, and where m < p as often again
 //                  (v-1) (p-m)                          arXiv:2104.04473, 2.2
-//   zb-h1          (p-1) (F+B) - (min(m,p)-1) W         arXiv:2401.10241, 2.3
+//   zb-h1          (p-1) (F+B) - (min(m,p)-1) W         arXiv:2401.10241
 //                  for W no longer than F and B
 //   zb-v           (p-1) F where m >= p, up to max(3p-1-2m, 4p-1-4m) F else
-//                  for F = B = W                        arXiv:2405.15362, 3.3
+//                  for F = B = W                        arXiv:2405.15362
 //
 // from the first action of the step to its last. The papers on zero bubble
 // count each coordinate from its own first action to its own last, which zb-v

@@ -76,7 +76,6 @@ TEST(ClosedForms, MegatronsFractions) {
       for (int64_t v : {1, 2, 4}) {
         ScheduleRequest request{v == 1 ? "1f1b" : "interleaved", p, m,
                                 v == 1 ? 0 : v};
-        StageTimes times{1, 1, 1};
         auto made = makeSchedule(request);
         ASSERT_TRUE(made.ok());
         double share = simulate(made->problem, made->schedule).bubble();
@@ -86,7 +85,7 @@ TEST(ClosedForms, MegatronsFractions) {
 }
 
 /// Activations of interleaved beside 1f1b's p: 1 + (p-1)/(p v) times as many
-/// (arXiv:2205.05198, section 4.2.3), with stages of 1/v.
+/// (arXiv:2205.05198), with stages of 1/v.
 TEST(ClosedForms, MegatronsActivations) {
   for (int64_t p : {2, 4, 8})
     for (int64_t v : {2, 3, 4}) {
