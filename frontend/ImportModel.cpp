@@ -89,8 +89,8 @@ Status checkEntry(EntryOptions &entry, const Architecture &family,
   return Status::refused(
       files.path + ": '" + family.name +
       "' models are encoders, whose tokens see what follows them: there is no "
-      "next token to compute; expected --entry logits or one of training, "
-      "got " +
+      "next token to compute; expected --entry logits, loss, gradients or "
+      "train, got " +
       std::string(entryName(entry.entry)));
 }
 

@@ -30,6 +30,27 @@ ViewAttr gradientName(Value value) {
                        view.getStoredShape(), StringAttr(), view.getSteps());
 }
 
+/// Moves `total` and what makes its term to where the term can be made, so that
+/// no microbatch's gradients wait for each other's.
+void moveBack(AccumulateOp total) {
+  SmallVector<Operation *> chain = {total};
+  Operation *op = total.getInput().getDefiningOp();
+  for (; op && isa<SumOp, ShardingConstraintOp, CastOp>(op) &&
+         op->hasOneUse() && llvm::is_contained(chain, *op->user_begin());
+       op = chain.back()->getPrevNode())
+    chain.push_back(op);
+  Operation *last = nullptr;
+  for (Operation *part : chain)
+    for (Value operand : part->getOperands())
+      if (Operation *maker = operand.getDefiningOp();
+          maker && !llvm::is_contained(chain, maker) &&
+          (!last || last->isBeforeInBlock(maker)))
+        last = maker;
+  for (Operation *part : chain)
+    if (last)
+      part->moveAfter(last);
+}
+
 /// Operations without a layer come first.
 int64_t layerOrder(Operation *op) {
   std::optional<int64_t> layer = op ? layerOf(op) : std::nullopt;
@@ -117,8 +138,9 @@ Gradients::Part Gradients::accumulated(Value value, ArrayRef<Part> ofLayer) {
   if (ViewAttr name = gradientName(value))
     added = ShardingConstraintOp::create(
         builder, added.getLoc(), added.getType(), added, ShardingAttr(), name);
-  Value total = AccumulateOp::create(builder, added.getLoc(),
-                                     accumulatorType(added.getType()), added);
+  auto total = AccumulateOp::create(builder, added.getLoc(),
+                                    accumulatorType(added.getType()), added);
+  moveBack(total);
   return {total, ofLayer.front().user};
 }
 

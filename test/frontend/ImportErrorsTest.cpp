@@ -214,7 +214,7 @@ TEST(ImportErrors, EncodersHaveNoNextToken) {
   expectRefusal(importModel(path, options, context),
                 "'bert' models are encoders, whose tokens see what follows "
                 "them: there is no next token to compute; expected --entry "
-                "logits, got generate");
+                "logits, loss, gradients or train, got generate");
 }
 
 TEST(ImportErrors, PromptsHideNoTokens) {
@@ -297,8 +297,9 @@ TEST(ImportErrors, ANarrowTableNeedsAProjection) {
 }
 
 TEST(ImportErrors, EntriesAreKnown) {
-  expectRefusal(parseEntry("train"),
-                "unknown entry 'train'; known are: logits, next, generate");
+  expectRefusal(parseEntry("trian"),
+                "unknown entry 'trian'; known are: logits, next, generate, "
+                "loss, gradients, train; did you mean 'train'?");
 }
 
 } // namespace

@@ -203,7 +203,7 @@ class FlagsTest(mistakes.MistakeTest):
     def testEntryTypo(self):
         self.spoil(["compile", self.model, "-o", self.path("a.plan"),
                     "--entry", "generat"], "unknown entry 'generat'",
-                   "known are: logits, next, generate",
+                   "known are: logits, next, generate, loss, gradients, train",
                    "did you mean 'generate'?")
 
     def testSizes(self):
