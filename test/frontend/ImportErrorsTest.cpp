@@ -297,8 +297,8 @@ TEST(ImportErrors, ANarrowTableNeedsAProjection) {
 }
 
 TEST(ImportErrors, EntriesAreKnown) {
-  expectRefusal(parseEntry("trian"),
-                "unknown entry 'trian'; known are: logits, next, generate, "
+  expectRefusal(parseEntry("trin"),
+                "unknown entry 'trin'; known are: logits, next, generate, "
                 "loss, gradients, train; did you mean 'train'?");
 }
 
