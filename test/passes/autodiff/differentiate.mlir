@@ -66,15 +66,17 @@ func.func @results(%a: tensor<2xbf16> {tandem.parameter = #tandem.view<"w"[4], s
 }
 
 // What the microbatches use is summed in the body, for each layer apart, and
-// accumulated; a cast's gradient is cast back behind that. What is used once,
+// accumulated, a parameter's under a name that annotations know; a cast's gradient is cast back behind that. What is used once,
 // outside of them, is added as it is.
 // CHECK-LABEL: func.func @microbatches
 // CHECK:         %[[C:.*]] = tandem.cast %arg1
 // CHECK:         %[[LOSS:.*]] = tandem.sum
 // CHECK-DAG:     %[[HEAD:.*]] = tandem.einsum "b,bd->d" {{.*}}tandem.backward, tandem.layer = 1
 // CHECK-DAG:     %[[LOW:.*]] = tandem.einsum "b,bd->d" {{.*}}tandem.backward, tandem.layer = 0
-// CHECK-DAG:     %[[SUM0:.*]] = tandem.accumulate %[[LOW]] {tandem.backward, tandem.layer = 0 : i64} : (tensor<8xbf16>) -> tensor<8xf32>
-// CHECK-DAG:     %[[SUM1:.*]] = tandem.accumulate %[[HEAD]] {tandem.backward, tandem.layer = 1 : i64} : (tensor<8xbf16>) -> tensor<8xf32>
+// CHECK-DAG:     %[[NAMED0:.*]] = tandem.sharding_constraint %[[LOW]] {tandem.backward, tandem.layer = 0 : i64, view = #tandem.view<"grad.
+// CHECK-DAG:     %[[NAMED1:.*]] = tandem.sharding_constraint %[[HEAD]] {tandem.backward, tandem.layer = 1 : i64, view = #tandem.view<"grad.
+// CHECK-DAG:     %[[SUM0:.*]] = tandem.accumulate %[[NAMED0]] {tandem.backward, tandem.layer = 0 : i64} : (tensor<8xbf16>) -> tensor<8xf32>
+// CHECK-DAG:     %[[SUM1:.*]] = tandem.accumulate %[[NAMED1]] {tandem.backward, tandem.layer = 1 : i64} : (tensor<8xbf16>) -> tensor<8xf32>
 // CHECK:         %[[CAST:.*]] = tandem.sum %[[SUM0]], %[[SUM1]] {tandem.backward, tandem.layer = -1 : i64} : tensor<8xf32>
 // CHECK:         %[[ALL:.*]] = tandem.sum %[[CAST]], %{{.*}} {tandem.backward, tandem.layer = -1 : i64} : tensor<8xf32>
 // CHECK:         return %[[LOSS]], %[[ALL]]
