@@ -5,37 +5,6 @@
 
 namespace tandem {
 
-AttentionShape::AttentionShape(const KernelCall &call)
-    : q(call.inputs[0]), key(call.inputs[1]), value(call.inputs[2]),
-      positions(call.inputs[3]), out(call.outputs[0]) {
-  hasMask = call.numbers[4] & 1;
-  hasSlopes = call.numbers[4] & 2;
-  hasLse = call.outputs.size() == 2;
-  if (hasMask)
-    mask = call.inputs[4];
-  if (hasSlopes)
-    slopes = call.inputs.back();
-  if (hasLse) {
-    lse = call.outputs[1];
-    lseStride = stridesOf(lse);
-  }
-  b = q.dims[0].valid;
-  s = q.dims[1].valid;
-  k = q.dims[2].valid;
-  g = q.dims[3].valid;
-  d = q.dims[4].valid;
-  e = value.dims[3].valid;
-  t = std::min(key.dims[1].valid, value.dims[1].valid);
-  qStride = stridesOf(q);
-  keyStride = stridesOf(key);
-  valueStride = stridesOf(value);
-  outStride = stridesOf(out);
-  scale = numberToDouble(call.numbers[0]);
-  causal = call.numbers[1] != 0;
-  window = call.numbers[2];
-  softcap = numberToDouble(call.numbers[3]);
-}
-
 namespace {
 
 /// One query row in float64, keys one by one.

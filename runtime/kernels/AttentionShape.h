@@ -11,7 +11,18 @@
 #include "runtime/kernels/LoopNest.h"
 #include "runtime/kernels/Tiles.h"
 
+#include <limits>
+
 namespace tandem {
+
+/// The score of a key that a query does not see.
+constexpr float kHiddenScore = -std::numeric_limits<float>::infinity();
+
+/// Scores of `rows` query rows (tokens from `token` on, each with all its
+/// groups) of one key head against the `keys` lanes from `firstKey` on.
+struct ScoreBlock {
+  int64_t row, head, token, rows, firstKey, keys;
+};
 
 struct AttentionShape {
   explicit AttentionShape(const KernelCall &call);
@@ -63,6 +74,12 @@ struct AttentionShape {
     return row * outStride[0] + token * outStride[1] + head * outStride[2] +
            group * outStride[3];
   }
+  /// Makes scale * q . key the scores of the contract: softcap, slopes, and
+  /// kHiddenScore where a query does not see a key. `capSlopes`, where given,
+  /// becomes the derivative of the softcap. Rows are `stride` apart.
+  void adjustScores(const ScoreBlock &block, float *scores, int64_t stride,
+                    float *capSlopes = nullptr) const;
+
   void storeLse(int64_t row, int64_t token, int64_t head, int64_t group,
                 double result) const {
     if (hasLse)
@@ -73,10 +90,16 @@ struct AttentionShape {
   }
 
 private:
+  void capScores(float *scores, int64_t n, float *capSlopes) const;
   int64_t clip(int64_t lane) const {
     return std::max<int64_t>(std::min(lane, t), 0);
   }
 };
+
+/// `n` rows of `width` elements from element `at` on, as floats: the tensor's
+/// own where it holds floats, else copies in `to`; `stride` is set to theirs.
+const float *widenedRows(const TensorArg &from, int64_t at, int64_t &stride,
+                         int64_t n, int64_t width, float *to);
 
 /// Query by query in float64.
 std::unique_ptr<Launch> preparePlainAttention(const AttentionShape &shape,

@@ -1,6 +1,5 @@
 #include "runtime/kernels/Attention.h"
 #include "runtime/kernels/AttentionShape.h"
-#include "runtime/kernels/MapOp.h"
 #include "runtime/kernels/Product.h"
 #include "runtime/kernels/VectorOps.h"
 
@@ -12,7 +11,7 @@ namespace {
 constexpr int64_t kKeys = 128;      ///< Keys of one block.
 constexpr int64_t kQueryRows = 64;  ///< Query rows of one block, about.
 constexpr int64_t kDecodeRows = 16; ///< Up to which keys are shared out.
-constexpr float kNone = -std::numeric_limits<float>::infinity();
+constexpr float kNone = kHiddenScore;
 
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -114,7 +113,7 @@ public:
 private:
   void addBlock(int64_t first, int64_t n) {
     multiplyKeys(first, n);
-    adjustScores(first, n);
+    shape.adjustScores({row, head, token, rows, first, n}, scores, kKeys);
     for (int64_t r = 0; r < rows; ++r)
       takeRow(r, n);
     multiplyValues(first, n);
@@ -139,7 +138,7 @@ private:
             shape.d);
       return;
     }
-    const float *from = widened(shape.key, at, stride, n, shape.d, keys);
+    const float *from = widenedRows(shape.key, at, stride, n, shape.d, keys);
     multiplyOnThread(false, true, rows, n, shape.d, queries, shape.d, from,
                      stride, false, scores, kKeys);
   }
@@ -157,52 +156,10 @@ private:
             shape.e, n);
       return;
     }
-    const float *from = widened(shape.value, at, stride, n, shape.e, values);
+    const float *from =
+        widenedRows(shape.value, at, stride, n, shape.e, values);
     multiplyOnThread(false, false, rows, shape.e, n, scores, kKeys, from,
                      stride, true, running.values, shape.e);
-  }
-
-  /// `n` rows of `width` as floats; sets `stride` where they are copies.
-  static const float *widened(const TensorArg &from, int64_t at,
-                              int64_t &stride, int64_t n, int64_t width,
-                              float *to) {
-    if (from.dtype == DType::F32)
-      return reinterpret_cast<const float *>(from.data) + at;
-    for (int64_t i = 0; i < n; ++i)
-      loadTile<float>(from.data, from.dtype, at + i * stride, width,
-                      to + i * width);
-    stride = width;
-    return to;
-  }
-
-  /// Softcap, slopes, and -inf where a key is hidden.
-  void adjustScores(int64_t first, int64_t n) {
-    for (int64_t r = 0; r < rows; ++r) {
-      float *score = scores + r * kKeys;
-      int64_t at = position + r / shape.g;
-      if (shape.softcap != 0) {
-        float cap = static_cast<float>(shape.softcap);
-        vectorOps().scale(score, score, 1 / cap, n);
-        vectorOps().unary[kMapTanh](score, score, n);
-        vectorOps().scale(score, score, cap, n);
-      }
-      if (shape.hasSlopes) {
-        float slope = static_cast<float>(shape.slope(head, r % shape.g));
-        int64_t distance = first + shape.key.dims[1].begin - at;
-        for (int64_t j = 0; j < n; ++j)
-          score[j] += slope * static_cast<float>(distance + j);
-      }
-      int64_t low = std::min(shape.visibleBegin(at) - first, n);
-      int64_t high = std::max<int64_t>(shape.visibleEnd(at) - first, 0);
-      for (int64_t j = 0; j < low; ++j)
-        score[j] = kNone;
-      for (int64_t j = high; j < n; ++j)
-        score[j] = kNone;
-      if (shape.hasMask)
-        for (int64_t j = 0; j < n; ++j)
-          if (shape.masked(row, first + j))
-            score[j] = kNone;
-    }
   }
 
   /// Turns a row of scores into weights and brings what was summed before to

@@ -14,6 +14,7 @@
 #define TANDEM_RUNTIME_KERNELS_PIECESUMS_H
 
 #include "runtime/kernels/Contract.h"
+#include "runtime/kernels/RowOps.h"
 #include "runtime/kernels/Tiles.h"
 
 #include <algorithm>
@@ -55,8 +56,7 @@ public:
         for (int64_t piece = 0; piece + step < pieces; piece += 2 * step) {
           C *left = lanes + piece * width + first;
           const C *right = left + step * width;
-          for (int64_t i = begin; i < end; ++i)
-            left[i] += right[i];
+          rowAdd(left + begin, right + begin, end - begin);
         }
       for (int64_t i = begin; i < end; i += kTileLanes)
         storeTile<C>(to.data, to.dtype, i, std::min(kTileLanes, end - i),

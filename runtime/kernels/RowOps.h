@@ -8,6 +8,7 @@
 #ifndef TANDEM_RUNTIME_KERNELS_ROWOPS_H
 #define TANDEM_RUNTIME_KERNELS_ROWOPS_H
 
+#include "runtime/kernels/MapOp.h"
 #include "runtime/kernels/VectorOps.h"
 
 #include <cmath>
@@ -72,6 +73,14 @@ inline void rowScale(float *out, const float *in, float factor, int64_t n) {
 inline void rowScale(double *out, const double *in, double factor, int64_t n) {
   for (int64_t i = 0; i < n; ++i)
     out[i] = in[i] * factor;
+}
+
+inline void rowAdd(float *sums, const float *in, int64_t n) {
+  vectorOps().binary[kMapAdd](sums, sums, in, n);
+}
+inline void rowAdd(double *sums, const double *in, int64_t n) {
+  for (int64_t i = 0; i < n; ++i)
+    sums[i] += in[i];
 }
 
 inline void rowScaleByWeight(float *out, const float *in, const float *weight,

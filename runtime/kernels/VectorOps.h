@@ -104,6 +104,9 @@ struct VectorOps {
   void (*normGrad)(float *dx, float *dw, float *db, const float *dy,
                    const float *x, const float *weight,
                    const NormGradTerms<float> &terms, int64_t n);
+  /// out = p * (slope - delta), 0 where p is 0. May be in place.
+  void (*softmaxGrad)(float *out, const float *p, const float *slope,
+                      float delta, int64_t n);
   /// in: p, m, v, g; out: p, m, v. May be in place.
   void (*adamw)(float *const *out, const float *const *in,
                 const AdamTerms<float> &terms, int64_t n);
