@@ -92,7 +92,8 @@ SmallVector<Value> CrossEntropyOp::expand(OpBuilder &builder, int32_t,
   Value x = form.sub(form.lanes(), form.overLanes(largest));
   Value sum = form.reduce(ReduceKind::Sum, form.unary(UnaryKind::Exp, x));
   Value lse = form.add(largest, form.unary(UnaryKind::Log, sum));
-  Value counted = form.compare(CompareKind::Ne, getLabels(), getIgnored());
+  Value counted = form.compare(CompareKind::Ne, getLabels(),
+                               static_cast<int64_t>(getIgnored()));
   Value logit = form.pick(form.where(counted, getLabels()));
   return {form.where(counted, form.sub(lse, logit)), lse};
 }

@@ -70,7 +70,9 @@ public:
     for (size_t d = 0; d < strides.size(); ++d)
       nest.add(tensors[0].dims[d].valid, strides[d]);
     nest.merge();
-    inner = nest.takeInnermost();
+    // Tiles are of neighbours, which a padded dimension of one lane has not.
+    if (!nest.loops.empty() && nest.loops.back().strides[0] == 1)
+      inner = nest.takeInnermost();
   }
 
   void run(ThreadPool &threads) const {
@@ -119,7 +121,7 @@ private:
   KernelCall call;
   std::vector<TensorArg> tensors; ///< Operands, then results.
   TensorNest nest;
-  TensorNest::Loop inner;
+  TensorNest::Loop inner = {1, {}};
 };
 
 template <template <typename> class Step>

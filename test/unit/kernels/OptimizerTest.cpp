@@ -77,6 +77,7 @@ TEST(Optimizer, AdamW) {
         expectAdam(type, {extent(3, 1), extent(37, 2)}, decay, step);
   expectAdam(DType::F32, {extent(40), extent(513)}, true, 3);
   expectAdam(DType::F32, {extent(1)}, true, 3);
+  expectAdam(DType::F32, {extent(3, 1), extent(1, 2)}, true, 3);
   expectAdam(DType::F32, {}, true, 3);
 }
 
@@ -101,6 +102,7 @@ TEST(Optimizer, Sgd) {
     for (bool decay : {false, true})
       expectSgd(type, {extent(3, 1), extent(37, 2)}, decay);
   expectSgd(DType::F32, {extent(40), extent(513)}, true);
+  expectSgd(DType::F64, {extent(3, 1), extent(1, 2)}, true);
 }
 
 /// The same step on one tensor, and with the results in the operands' place.
