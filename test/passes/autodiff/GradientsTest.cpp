@@ -154,11 +154,14 @@ TEST(Gradients, AreTheChangeOfTheLoss) {
     check.checkCase(seed, 0);
   EXPECT_GE(check.compared, 20 * check.skipped);
   EXPECT_GE(check.compared, 800);
-  for (RegisteredOperationName name : check.context.getRegisteredOperations())
+  for (RegisteredOperationName name : check.context.getRegisteredOperations()) {
+    std::string text = name.getStringRef().str();
     if (name.hasInterface<DifferentiableOpInterface>() &&
-        !name.getStringRef().contains("accumulate"))
-      EXPECT_GE(check.active[name.getStringRef().str()], 10)
-          << name.getStringRef().str();
+        text.find("microbatch") == std::string::npos &&
+        text.find("accumulate") == std::string::npos) {
+      EXPECT_GE(check.active[text], 10) << text;
+    }
+  }
 }
 
 TEST(Gradients, AreSummedOverMicrobatches) {
