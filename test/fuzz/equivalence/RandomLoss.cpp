@@ -29,6 +29,7 @@ public:
   }
 
   bool make() {
+    replaceUndifferentiable();
     makePorts();
     builder.setInsertionPoint(end);
     StepParts parts(function);
@@ -53,6 +54,26 @@ public:
   }
 
 private:
+  /// What has no derivative (a gradient's own operation) becomes an argument.
+  void replaceUndifferentiable() {
+    for (Operation &op :
+         llvm::make_early_inc_range(body.without_terminator())) {
+      if (isa<DifferentiableOpInterface>(op) || op.getNumOperands() == 0 ||
+          llvm::none_of(op.getResults(), isFloat))
+        continue;
+      for (Value result : op.getResults())
+        result.replaceAllUsesWith(
+            body.addArgument(result.getType(), op.getLoc()));
+      op.erase();
+    }
+    SmallVector<DictionaryAttr> attributes;
+    function.getAllArgAttrs(attributes);
+    attributes.resize(body.getNumArguments(), builder.getDictionaryAttr({}));
+    function.setFunctionType(builder.getFunctionType(
+        body.getArgumentTypes(), function.getResultTypes()));
+    function.setAllArgAttrs(attributes);
+  }
+
   void makePorts() {
     PortAttributes ports(function);
     for (BlockArgument argument : function.getArguments()) {
