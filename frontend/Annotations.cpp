@@ -215,6 +215,15 @@ void Applier::write(const Target &target, const Annotation &annotation) {
   Sharding sharding = annotation.sharding;
   if (target.view)
     sharding = target.view.carry(sharding, target.shape);
+  // Of an activation's gradient, what is copied along an axis is a sum over it.
+  if (target.constraint && target.kind == NameKind::Other &&
+      target.constraint->hasAttr(TandemDialect::kBackward))
+    std::swap(sharding.replicated, sharding.unreduced);
+  // So it is of a weight of which several ranks have a copy.
+  if (target.kind == NameKind::Gradient) {
+    llvm::append_range(sharding.unreduced, sharding.replicated);
+    sharding.replicated.clear();
+  }
   auto attr = ShardingAttr::get(meshName_, sharding, mesh_);
   if (target.function) {
     portsOf(target.function)

@@ -246,7 +246,9 @@ const char *entryName(Entry entry) {
   return kEntryNames[static_cast<int>(entry)];
 }
 
-std::string entryNames() { return llvm::join(llvm::ArrayRef<const char *>(kEntryNames), ", "); }
+std::string entryNames() {
+  return llvm::join(llvm::ArrayRef<const char *>(kEntryNames), ", ");
+}
 
 Result<Entry> parseEntry(const std::string &name) {
   for (Entry entry : {Entry::Logits, Entry::Next, Entry::Generate, Entry::Loss,

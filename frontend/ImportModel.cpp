@@ -154,6 +154,8 @@ DictionaryAttr Facts::dims(const ModelTensors &tensors,
     add(pattern.name, StringRef(words));
   }
   add("@residual", StringRef("batch sequence model"));
+  add("@block_input", StringRef("batch sequence model"));
+  add("@block_output", StringRef("batch sequence model"));
   add("@heads", StringRef("batch sequence heads"));
   add("@ffn", StringRef("batch sequence ffn"));
   StringRef ids =

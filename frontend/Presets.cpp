@@ -23,7 +23,9 @@ private:
       dim.axes.push_back(mesh_.whole(axis));
   }
   void splitWord(DimSharding &dim, StringRef word, bool residual) const;
-  void splitRest(Sharding &sharding, StringRef axis) const;
+  void splitRest(Sharding &sharding, ArrayRef<StringRef> words,
+                 StringRef axis) const;
+  void leaveUnreduced(Sharding &sharding) const;
   bool zeroSplits(NameKind kind) const;
 
   const Mesh &mesh_;
@@ -43,11 +45,27 @@ void Preset::splitWord(DimSharding &dim, StringRef word, bool residual) const {
   }
 }
 
-/// Gives `axis` the first dimension that nothing splits.
-void Preset::splitRest(Sharding &sharding, StringRef axis) const {
-  for (DimSharding &dim : sharding.dims)
-    if (dim.axes.empty())
-      return split(dim, axis);
+/// Gives `axis` the first dimension that nothing splits; one of heads, which
+/// come in whole heads, only where there is no other.
+void Preset::splitRest(Sharding &sharding, ArrayRef<StringRef> words,
+                       StringRef axis) const {
+  for (bool heads : {false, true})
+    for (auto [dim, word] : llvm::zip_equal(sharding.dims, words))
+      if (dim.axes.empty() && (word == "heads") == heads)
+        return split(dim, axis);
+}
+
+/// Axes along which ranks see different tokens, so that a parameter which they
+/// do not split has a gradient that is a sum over them.
+void Preset::leaveUnreduced(Sharding &sharding) const {
+  SmallVector<StringRef> axes = {"dp", "fsdp", "cp"};
+  if (options_.sequenceParallel)
+    axes.push_back("tp");
+  for (StringRef axis : axes)
+    if (mesh_.has(axis) && llvm::none_of(sharding.dims, [&](DimSharding &dim) {
+          return overlaps(dim.axes, mesh_.whole(axis));
+        }))
+      sharding.unreduced.push_back(mesh_.whole(axis));
 }
 
 /// Whether ZeRO's stage spreads what is of `kind` over the data ranks.
@@ -72,9 +90,17 @@ Sharding Preset::shardingOf(const AnnotatedName &name) const {
   for (size_t i = 0; i < words.size(); ++i)
     splitWord(sharding.dims[i], words[i], name.name == "@residual");
   if (name.kind != NameKind::Other)
-    splitRest(sharding, "fsdp");
+    splitRest(sharding, words, "fsdp");
   if (zeroSplits(name.kind))
-    splitRest(sharding, "dp");
+    splitRest(sharding, words, "dp");
+  if (name.kind == NameKind::Gradient)
+    leaveUnreduced(sharding);
+  // Megatron's f and g: a block's input is copied to the ranks of tp, which
+  // each give a part of what it adds.
+  if (mesh_.has("tp") && name.name == "@block_input")
+    sharding.replicated = {mesh_.whole("tp")};
+  if (mesh_.has("tp") && name.name == "@block_output")
+    sharding.unreduced = {mesh_.whole("tp")};
   return sharding;
 }
 
@@ -84,12 +110,15 @@ Result<std::vector<Annotation>>
 presetAnnotations(ModuleOp module, const Mesh &mesh, PresetOptions options) {
   Preset preset(mesh, options);
   std::vector<Annotation> annotations;
-  for (const AnnotatedName &name : listNames(module)) {
-    // Logits follow the head; caches follow the heads.
-    if (name.dims.empty() || name.name == "@logits")
-      continue;
-    // Gradients stay partial sums until the step ends, unless ZeRO says so.
-    if (name.kind == NameKind::Gradient && options.zero < 2)
+  std::vector<AnnotatedName> names = listNames(module);
+  bool trains = llvm::any_of(names, [](const AnnotatedName &name) {
+    return name.kind == NameKind::Gradient;
+  });
+  for (const AnnotatedName &name : names) {
+    // Logits follow the head; caches follow the heads. Without gradients the
+    // blocks' ends follow from what is around them.
+    bool end = StringRef(name.name).starts_with("@block_");
+    if (name.dims.empty() || name.name == "@logits" || (end && !trains))
       continue;
     Annotation annotation;
     annotation.name = name.name;

@@ -24,8 +24,10 @@ llvm::SmallVector<Value> TransformerBuilder::terms(Role role, int64_t layer,
                                                    llvm::StringRef equation,
                                                    Value x) {
   f_.at(layer, tensors_.location(role, layer));
-  llvm::SmallVector<Value> terms = {
-      f_.einsum(equation, {x, parameters_.weight(role, layer)})};
+  Value product = f_.einsum(equation, {x, parameters_.weight(role, layer)});
+  if (role == Role::Output || role == Role::Down)
+    product = named("@block_output", product);
+  llvm::SmallVector<Value> terms = {product};
   if (tensors_.hasBias(role))
     terms.push_back(parameters_.bias(role, layer, terms[0]));
   return terms;
@@ -123,7 +125,9 @@ Value TransformerBuilder::positionIds() {
 
 Value TransformerBuilder::embed() {
   f_.at(-1, tensors_.location(Role::Tokens, 0));
-  Value x = f_.embedding(parameters_.weight(Role::Tokens, 0), inputs_.ids);
+  Value x =
+      named("@block_output",
+            f_.embedding(parameters_.weight(Role::Tokens, 0), inputs_.ids));
   x = scaled(x, config_.embeddingScale);
   if (tensors_.has(Role::ProjectIn))
     x = project(Role::ProjectIn, -1, "bse,de->bsd", x);
@@ -290,7 +294,7 @@ Value TransformerBuilder::residual(Role role, int64_t layer,
 
 Value TransformerBuilder::read(Role role, int64_t layer, Value x) {
   bool before = config_.normPlace == NormPlace::Before && tensors_.has(role);
-  return before ? norm(role, layer, x) : x;
+  return named("@block_input", before ? norm(role, layer, x) : x);
 }
 
 Value TransformerBuilder::settled(Role role, int64_t layer, Value x) {
@@ -340,6 +344,7 @@ Value TransformerBuilder::head(Value x) {
   if (tensors_.has(Role::HeadNorm))
     x = norm(Role::HeadNorm, layer, x);
   f_.at(layer, config_.tied ? "head" : tensors_.location(Role::Head, layer));
+  x = named("@block_input", x);
   Value table =
       parameters_.weight(config_.tied ? Role::Tokens : Role::Head, layer);
   Value logits = f_.einsum("bse,ve->bsv", {x, table});

@@ -514,6 +514,7 @@ struct Viewed {
   };
   SmallVector<Dim> dims;
   int64_t offset = 0;
+  AxisList replicated; ///< Axes over which KV heads have copies.
 };
 
 using Arguments = ArrayRef<int64_t>;
@@ -587,7 +588,9 @@ LogicalResult applyHeads(Viewed &viewed, Arguments a) {
 LogicalResult applyKvHeads(Viewed &viewed, Arguments a) {
   if (a.size() != 4 || !isDimOf(viewed, a[0]) || a[1] < 1 || a[2] < 1)
     return failure();
-  AxisList kv = kvAxes(viewed.dims[a[0]].sharding.axes, a[1], a[2]);
+  const AxisList &axes = viewed.dims[a[0]].sharding.axes;
+  AxisList kv = kvAxes(axes, a[1], a[2]);
+  llvm::append_range(viewed.replicated, withoutPrefix(axes, kv));
   return splitDim(viewed, a[0], {a[1], a[3]}, {kv});
 }
 
@@ -694,6 +697,7 @@ Sharding ViewAttr::carry(const Sharding &sharding,
   result.dims.clear();
   for (const Viewed::Dim &dim : viewed.dims)
     result.dims.push_back(dim.sharding);
+  llvm::append_range(result.replicated, withoutTrivial(viewed.replicated));
   return result;
 }
 

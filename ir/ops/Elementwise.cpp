@@ -558,13 +558,15 @@ LogicalResult ShardingConstraintOp::evaluate(Operands operands,
 /// The gradient is annotated as the activation is, so that presets place the
 /// collectives of the backward pass too. Each of several terms has the
 /// gradient of their sum, whole.
+/// The gradient lies as the value does, but what was copied to each rank of an
+/// axis is, of the gradient, a sum over them, and the other way round.
 SmallVector<Value> ShardingConstraintOp::differentiate(OpBuilder &builder,
                                                        ValueRange gradients) {
   ShardingAttr sharding = getShardingAttr();
-  if (sharding && !sharding.getUnreduced().empty())
+  if (sharding)
     sharding =
         ShardingAttr::get(getContext(), sharding.getMesh(), sharding.getDims(),
-                          sharding.getReplicated(), ArrayRef<AxisRefAttr>());
+                          sharding.getUnreduced(), sharding.getReplicated());
   return {ShardingConstraintOp::create(builder, getLoc(), gradients[0],
                                        sharding, getViewAttr())};
 }

@@ -111,10 +111,11 @@ func.func @bias(%x: tensor<3x4xf32> {tandem.input = "x"},
   return %2 : tensor<f32>
 }
 
-// An activation's annotation is its gradient's too; terms are wanted whole.
+// An activation's annotation is its gradient's too, but of a sum over ranks the
+// gradient is copied to them.
 // CHECK-LABEL: func.func @annotated
 // CHECK:         tandem.sharding_constraint %{{.*}} {sharding = #tandem.sharding<@mesh, [{"tp"}]>, tandem.backward, view = #tandem.view<"@residual">}
-// CHECK:         tandem.sharding_constraint %{{.*}} {sharding = #tandem.sharding<@mesh, [{}]>, tandem.backward}
+// CHECK:         tandem.sharding_constraint %{{.*}} {sharding = #tandem.sharding<@mesh, [{}], replicated={"tp"}>, tandem.backward}
 func.func @annotated(%w: tensor<4xf32> {tandem.parameter = #tandem.view<"w">})
     -> (tensor<f32> {tandem.output = "loss"})
     attributes {tandem.differentiate} {
