@@ -19,7 +19,9 @@
 // Order: matching is by (group, channel, sequence number), never by arrival.
 // A channel is a stream's number below `maxChannels`; all ranks of a group
 // issue the same calls in the same order on a channel, and one thread at a
-// time uses a channel. Calls that do not agree in operation, bytes, type,
+// time uses a channel. Transfers between two ranks match by (sender, receiver,
+// lane, sequence number), whatever channels they are on; one end of a lane
+// stays on one channel. Calls that do not agree in operation, bytes, type,
 // kind or root end the world with a Status that shows both. allReduce is
 // reduceScatter in pieces of ceil(count / n) and then allGather, whatever
 // carries it, so that `local` and `mpi` agree to the bit. Sums of F16 and BF16
@@ -79,6 +81,7 @@ public:
   virtual Result<Group *> group(const std::vector<int64_t> &members) = 0;
 
   static constexpr int maxChannels = 16;
+  static constexpr int maxLanes = 32;
 
   /// Workspace that allReduce of `count` elements may use: every rank's part
   /// of one piece. That of reduceScatter is the same with ranks * count.
@@ -104,10 +107,10 @@ public:
   virtual Status broadcast(Group &group, int channel, void *data, int64_t bytes,
                            int64_t root) = 0;
   /// Rendezvous: returns when `to` has received.
-  virtual Status send(int64_t to, int channel, const void *data,
-                      int64_t bytes) = 0;
-  virtual Status receive(int64_t from, int channel, void *data,
-                         int64_t bytes) = 0;
+  virtual Status send(int64_t to, int channel, const void *data, int64_t bytes,
+                      int lane = 0) = 0;
+  virtual Status receive(int64_t from, int channel, void *data, int64_t bytes,
+                         int lane = 0) = 0;
 
   /// Says what this rank starts to do on `channel`; read by peers when
   /// something goes wrong. Costs a store.

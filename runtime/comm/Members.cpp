@@ -44,4 +44,12 @@ Status checkChannel(int channel) {
       std::to_string(Communicator::maxChannels) + " that a communicator has");
 }
 
+Status checkLane(int lane) {
+  if (lane >= 0 && lane < Communicator::maxLanes)
+    return Status();
+  return Status::refused(
+      "lane " + std::to_string(lane) + " is not one of the " +
+      std::to_string(Communicator::maxLanes) + " that a communicator has");
+}
+
 } // namespace tandem

@@ -22,6 +22,8 @@ Result<int64_t> positionAmong(const std::vector<int64_t> &members, int64_t rank,
 Status checkPosition(const char *what, int64_t position, int64_t ranks);
 /// Refuses a channel outside 0 to Communicator::maxChannels - 1.
 Status checkChannel(int channel);
+/// Refuses a lane outside 0 to Communicator::maxLanes - 1.
+Status checkLane(int lane);
 
 } // namespace tandem
 

@@ -59,6 +59,8 @@ public:
   /// Drops what has not run and makes waits return `status`.
   virtual void abort(const Status &status) = 0;
 
+  /// Whether `discard` does anything, so that it is worth finding out what.
+  virtual bool discards() const { return false; }
   /// Tells a testing device that the range holds nothing useful any more.
   virtual void discard(int stream, std::byte *data, size_t bytes) {
     (void)stream, (void)data, (void)bytes;

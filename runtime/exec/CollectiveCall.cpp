@@ -172,15 +172,17 @@ private:
   Result<HostWork> transfer() {
     Communicator *c = &comm;
     int64_t peer = call.target, bytes = bytesOf(from, call.from.dtype);
-    int channel = call.channel;
+    int channel = call.channel, lane = call.lane;
     if (peer < 0 || peer >= layout.mesh.numRanks() || peer == layout.rank)
       return Status::refused("no peer of rank " + std::to_string(peer));
     if (call.op == fb::Opcode::Send)
-      return HostWork(
-          [=, in = call.in] { return c->send(peer, channel, in, bytes); });
+      return HostWork([=, in = call.in] {
+        return c->send(peer, channel, in, bytes, lane);
+      });
     bytes = bytesOf(to, call.to.dtype);
-    return HostWork(
-        [=, out = call.out] { return c->receive(peer, channel, out, bytes); });
+    return HostWork([=, out = call.out] {
+      return c->receive(peer, channel, out, bytes, lane);
+    });
   }
 
   Result<HostWork> allSlice() {

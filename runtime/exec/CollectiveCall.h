@@ -37,6 +37,7 @@ struct CollectiveCall {
   size_t dim = 0;
   size_t fromDim = 0;
   int channel = 0;
+  int lane = 0;       ///< Of a send or receive.
   int64_t target = 0; ///< Broadcast: root; Send, Recv: the peer's rank.
   AxisList axes;
   TensorType from; ///< Type of `in`.

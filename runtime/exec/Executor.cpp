@@ -8,22 +8,37 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
+#include <tuple>
 
 namespace tandem {
 
-/// One instruction, ready to be enqueued.
+/// An instruction on certain addresses.
+struct Executor::Prepared {
+  std::unique_ptr<Launch> launch;
+  HostWork collective;
+};
+
+/// One step of an entry, ready to be enqueued.
 struct Executor::Step {
   fb::Opcode op = fb::Opcode::Launch;
   int stream = 0;
   int event = 0; ///< Record, Wait.
   HostWork work; ///< What the device runs: `execute` of this step.
-  std::unique_ptr<Launch> launch;
-  HostWork collective;
-  std::string name; ///< `all_reduce #12`
+  const Prepared *prepared = nullptr;
+  std::string name; ///< `all_reduce #12 of microbatch 3`
   Activity activity;
   bool faulty = false;
-  bool writesKept = false; ///< A parameter or a state.
   std::vector<ByteRange> dead;
+
+  bool isLaunch() const { return op == fb::Opcode::Launch; }
+};
+
+/// The steps of one entry in their order.
+struct Executor::Steps {
+  /// By instruction, slot and microbatch, 0 where they make no difference.
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Prepared> prepared;
+  std::vector<std::unique_ptr<Step>> steps;
 };
 
 /// What a stream is at, for other threads to look at.
@@ -43,82 +58,95 @@ public:
         entry(*plan.table().entries()->Get(index)),
         program(*entry.programs()->Get(executor.stage_)) {}
 
-  Status prepare(std::vector<std::unique_ptr<Step>> &steps) {
-    std::vector<std::vector<ByteRange>> dead = deadAfter(program, outputs());
-    for (uint32_t i = 0; i < program.instructions()->size(); ++i) {
-      const fb::Instruction &it = *program.instructions()->Get(i);
-      steps.push_back(std::make_unique<Step>());
-      Step &step = *steps.back();
-      describeStep(it, i, step);
-      step.dead = std::move(dead[i]);
-      Status status = it.op() == fb::Opcode::Launch ? prepareLaunch(it, step)
-                      : isCollective(it.op())       ? prepareExchange(it, step)
-                                                    : Status();
-      if (!status.ok())
-        return status.withContext(describe(plan, entry, executor.stage_, i));
-    }
-    return Status();
+  Status prepare(Steps &result) {
+    Sequence sequence(plan, entry, executor.stage_);
+    std::vector<std::vector<ByteRange>> dead;
+    if (executor.device.discards())
+      dead = deadAfter(plan, entry, executor.stage_);
+    return sequence.each([&](const tandem::Step &at) -> Status {
+      result.steps.push_back(std::make_unique<Step>());
+      Step &step = *result.steps.back();
+      describeStep(at, step);
+      if (!dead.empty())
+        step.dead = std::move(dead[at.position()]);
+      if (at.op() == fb::Opcode::Record || at.op() == fb::Opcode::Wait)
+        return Status();
+      auto [it, isNew] = result.prepared.try_emplace(placesOf(at));
+      step.prepared = &it->second;
+      if (!isNew)
+        return Status();
+      Status status = step.isLaunch() ? prepareLaunch(at, it->second)
+                                      : prepareExchange(at, it->second);
+      return status.ok() ? status : status.withContext(at.describe());
+    });
   }
 
 private:
-  std::vector<uint32_t> outputs() const {
-    std::vector<uint32_t> values;
-    for (const fb::Port *port : *entry.outputs())
-      if (port->values()->Get(executor.stage_) != kNone)
-        values.push_back(port->values()->Get(executor.stage_));
-    return values;
+  /// What tells apart runs of an instruction that work on other addresses.
+  std::tuple<uint32_t, uint32_t, uint32_t>
+  placesOf(const tandem::Step &at) const {
+    const fb::Instruction &it = at.instruction();
+    uint32_t slot = 0, microbatch = 0;
+    uint32_t count = uint32_t(it.inputs()) + it.outputs() + it.workspaces();
+    for (uint32_t a = 0; a < count; ++a) {
+      fb::Region region = plan.argument(program, it, a).region();
+      if (region == fb::Region::Slot)
+        slot = at.slot();
+      if (region == fb::Region::Microbatch)
+        microbatch = at.microbatch();
+    }
+    return {at.index(), slot, microbatch};
   }
 
-  void describeStep(const fb::Instruction &it, uint32_t index, Step &step) {
-    const char *kind = it.op() == fb::Opcode::Launch ? plan.kernel(it.target())
-                                                     : tandem::name(it.op());
-    step.op = it.op();
-    step.stream = it.stream();
-    step.event = static_cast<int>(it.target());
-    step.name = std::string(kind) + " #" + std::to_string(index);
-    step.activity = {step.name.c_str(), plan.string(it.location())};
-    step.faulty = executor.fault.concerns(executor.rank(), kind);
-    for (uint32_t a = 0; a < it.outputs(); ++a)
-      step.writesKept |= plan.argument(program, it, it.inputs() + a).region() !=
-                         fb::Region::Arena;
+  void describeStep(const tandem::Step &at, Step &step) {
+    step.op = at.op();
+    step.stream = at.instruction().stream();
+    step.event = static_cast<int>(at.instruction().target());
+    step.name = instructionName(at.what(), at.index(), at.shownMicrobatch());
+    step.activity = {step.name.c_str(), at.location()};
+    step.faulty = executor.fault.concerns(executor.rank(), at.what());
     step.work = [executor = &executor, step = &step] {
       return executor->execute(*step);
     };
   }
 
-  TensorArg argument(const fb::Instruction &it, uint32_t position) const {
-    const fb::Value &value = plan.argument(program, it, position);
-    return executor.layout_.tensor(plan.type(value.type()),
-                                   executor.address(value));
+  std::byte *address(const tandem::Step &at, const fb::Value &value) const {
+    return executor.address(
+        placeOf(program, value, at.microbatch(), at.slot()));
   }
 
-  Status prepareLaunch(const fb::Instruction &it, Step &step) {
+  TensorArg argument(const tandem::Step &at, uint32_t position) const {
+    const fb::Value &value = plan.argument(program, at.instruction(), position);
+    return executor.layout_.tensor(plan.type(value.type()), address(at, value));
+  }
+
+  Status prepareLaunch(const tandem::Step &at, Prepared &result) {
+    const fb::Instruction &it = at.instruction();
     const Kernel *kernel = findKernel(plan.kernel(it.target()));
     if (!kernel)
       return Status::refused("this runtime has no kernel '" +
                              std::string(plan.kernel(it.target())) + "'");
     KernelCall call;
     for (uint32_t a = 0; a < it.inputs(); ++a)
-      call.inputs.push_back(argument(it, a));
+      call.inputs.push_back(argument(at, a));
     for (uint32_t a = 0; a < it.outputs(); ++a)
-      call.outputs.push_back(argument(it, it.inputs() + a));
+      call.outputs.push_back(argument(at, it.inputs() + a));
     call.rule = plan.rule(it.rule());
-    for (uint32_t n = 0; n < it.numbers_count(); ++n)
-      call.numbers.push_back(
-          plan.table().numbers()->Get(it.first_number() + n));
+    call.numbers = at.numbers();
     TANDEM_TRY(kernel->check(call));
     ThreadPool &threads = executor.device.threads();
     int64_t need = kernel->workspaceBytes(call, threads.size());
-    TANDEM_TRY(workspace(it, need, call.workspace, call.workspaceBytes));
-    step.launch = kernel->prepare(call, threads);
+    TANDEM_TRY(workspace(at, need, call.workspace, call.workspaceBytes));
+    result.launch = kernel->prepare(call, threads);
     return Status();
   }
 
-  Status prepareExchange(const fb::Instruction &it, Step &step) {
+  Status prepareExchange(const tandem::Step &at, Prepared &result) {
+    const fb::Instruction &it = at.instruction();
     CollectiveCall call;
     call.op = it.op();
     call.reduction = static_cast<ReductionKind>(it.reduction());
-    call.dim = it.dim();
+    call.dim = call.lane = it.dim();
     call.fromDim = it.from_dim();
     call.channel = it.stream();
     call.target = it.target();
@@ -129,13 +157,13 @@ private:
     const fb::Value &to = plan.argument(program, it, last);
     call.from = plan.type(from.type());
     call.to = plan.type(to.type());
-    call.in = executor.address(from);
-    call.out = executor.address(to);
+    call.in = address(at, from);
+    call.out = address(at, to);
     if (it.op() == fb::Opcode::Send || it.op() == fb::Opcode::Recv)
       call.target = peer(it.target());
-    TANDEM_TRY(workspace(it, workspaceBytes(call), call.workspace,
+    TANDEM_TRY(workspace(at, workspaceBytes(call), call.workspace,
                          call.workspaceBytes));
-    TANDEM_ASSIGN(step.collective,
+    TANDEM_ASSIGN(result.collective,
                   prepareCollective(call, executor.layout_, executor.comm));
     return Status();
   }
@@ -148,12 +176,13 @@ private:
 
   /// The plan's workspace, or memory of the stream's own where that is too
   /// small for what this machine's threads ask for.
-  Status workspace(const fb::Instruction &it, int64_t need, std::byte *&data,
+  Status workspace(const tandem::Step &at, int64_t need, std::byte *&data,
                    int64_t &bytes) {
+    const fb::Instruction &it = at.instruction();
     if (it.workspaces()) {
       const fb::Value &value =
           plan.argument(program, it, uint32_t(it.inputs()) + it.outputs());
-      data = executor.address(value);
+      data = address(at, value);
       bytes = static_cast<int64_t>(value.bytes());
     }
     if (need <= bytes)
@@ -196,9 +225,10 @@ Result<std::unique_ptr<Executor>> Executor::create(const Plan &plan,
   TANDEM_ASSIGN(executor->fault, FaultPoint::fromEnvironment());
   TANDEM_TRY(executor->prepareStreams());
   TANDEM_TRY(executor->allocate());
-  executor->entries.resize(plan.table().entries()->size());
-  for (uint32_t e = 0; e < executor->entries.size(); ++e)
-    TANDEM_TRY(Preparer(*executor, e).prepare(executor->entries[e]));
+  for (uint32_t e = 0; e < plan.table().entries()->size(); ++e) {
+    executor->entries.push_back(std::make_unique<Steps>());
+    TANDEM_TRY(Preparer(*executor, e).prepare(*executor->entries[e]));
+  }
   return executor;
 }
 
@@ -265,17 +295,16 @@ Status Executor::allocate() {
   return Status();
 }
 
-std::byte *Executor::address(const fb::Value &value) const {
+std::byte *Executor::address(const Place &place) const {
   const fb::Plan &table = plan.table();
-  switch (value.region()) {
+  switch (place.region) {
   case fb::Region::Parameter:
     return arena +
-           persistentOffset(*table.parameters()->Get(value.index()), stage_);
+           persistentOffset(*table.parameters()->Get(place.index), stage_);
   case fb::Region::State:
-    return arena +
-           persistentOffset(*table.states()->Get(value.index()), stage_);
+    return arena + persistentOffset(*table.states()->Get(place.index), stage_);
   default:
-    return arena + scratch + value.offset();
+    return arena + scratch + place.begin;
   }
 }
 
@@ -296,8 +325,9 @@ std::optional<TensorArg> Executor::port(const fb::Port &port,
     return std::nullopt;
   const fb::Program &program =
       *plan.table().entries()->Get(entry)->programs()->Get(stage_);
-  return layout_.tensor(plan.type(port.type()),
-                        address(*program.values()->Get(index)));
+  return layout_.tensor(
+      plan.type(port.type()),
+      address(placeOf(program, *program.values()->Get(index), 0, 0)));
 }
 
 std::optional<TensorArg> Executor::input(uint32_t entry, uint32_t index) const {
@@ -322,7 +352,7 @@ Status Executor::run(uint32_t entry) {
   ++stepNumber;
   running.store(true, std::memory_order_release);
   bool open = !gate;
-  for (const std::unique_ptr<Step> &step : entries[entry]) {
+  for (const std::unique_ptr<Step> &step : entries[entry]->steps) {
     if (step->writesKept && !std::exchange(open, true))
       gate();
     if (step->op == fb::Opcode::Record)
@@ -352,7 +382,8 @@ Status Executor::execute(Step &step) {
 Status Executor::perform(Step &step) {
   if (step.faulty)
     TANDEM_TRY(fault.reach());
-  return step.launch ? step.launch->run() : step.collective();
+  return step.isLaunch() ? step.prepared->launch->run()
+                         : step.prepared->collective();
 }
 
 /// A status that another rank's failure brought here names its place already.
@@ -376,9 +407,9 @@ Executor::Sighting Executor::sighting() const {
     result.count += stream->count.load(std::memory_order_acquire);
     const Step *step = stream->step.load(std::memory_order_relaxed);
     // A kernel, where any stream runs one: waits end by themselves.
-    if (!step || (result.launch && !step->launch))
+    if (!step || (result.launch && !step->isLaunch()))
       continue;
-    result.launch = step->launch != nullptr;
+    result.launch = step->isLaunch();
     result.activity = step->activity;
   }
   return result;

@@ -12,9 +12,10 @@
 //   [ parameters and states, where the plan puts them | scratch ]
 //
 // makes every group, and prepares each instruction of each entry with this
-// rank's addresses and valid extents. `run` then only enqueues: it allocates
-// nothing and knows neither kernel nor collective. Which device or
-// communicator serves it makes no difference here.
+// rank's addresses and valid extents: once for each slot where it works on
+// one, once for each microbatch where it reads a slice of one. `run` then only
+// enqueues: it allocates nothing and knows neither kernel nor collective. Which
+// device or communicator serves it makes no difference here.
 //
 // Failure: an instruction that fails ends the world (Communicator::abort), so
 // that no rank waits for this one; the Status names rank, step, instruction
@@ -29,7 +30,7 @@
 #include "runtime/device/Device.h"
 #include "runtime/exec/FaultPoint.h"
 #include "runtime/exec/RankLayout.h"
-#include "runtime/plan/Plan.h"
+#include "runtime/plan/Places.h"
 
 #include <memory>
 #include <optional>
@@ -83,7 +84,9 @@ public:
   Sighting sighting() const;
 
 private:
+  struct Prepared;
   struct Step;
+  struct Steps;
   struct StreamView;
   class Preparer;
 
@@ -91,7 +94,7 @@ private:
            Communicator &communicator);
   Status prepareStreams();
   Status allocate();
-  std::byte *address(const fb::Value &value) const;
+  std::byte *address(const Place &place) const;
   std::optional<TensorArg> port(const fb::Port &port, uint32_t entry) const;
   Status execute(Step &step);
   Status perform(Step &step);
@@ -106,7 +109,7 @@ private:
   std::function<void()> gate;
   std::byte *arena = nullptr;
   int64_t scratch = 0; ///< Where the scratch part begins.
-  std::vector<std::vector<std::unique_ptr<Step>>> entries;
+  std::vector<std::unique_ptr<Steps>> entries;
   std::vector<std::unique_ptr<StreamView>> streams;
   std::atomic<bool> running{false};
   int64_t stepNumber = -1;

@@ -1,125 +1,154 @@
 #include "runtime/exec/Lifetimes.h"
 
-#include <algorithm>
+#include "runtime/plan/Places.h"
+#include "runtime/plan/RangeMap.h"
+#include "runtime/plan/StreamOrder.h"
 
 namespace tandem {
 namespace {
 
-struct Access {
-  uint32_t instruction;
-  bool reads;
+/// What a step does with bytes of the arena.
+struct Touch {
+  Place place;
+  bool writes;
 };
 
-/// All that a program does with one value.
-struct Uses {
-  std::vector<Access> accesses; ///< In program order.
-  uint16_t stream = 0;
-  bool oneStream = true;
-  bool kept = false;
+/// Who touched bytes since they were written, that included.
+struct Users {
+  std::vector<Access> accesses;
 };
 
-void touch(Uses &uses, uint32_t instruction, uint16_t stream, bool reads) {
-  if (!uses.accesses.empty() && uses.stream != stream)
-    uses.oneStream = false;
-  uses.stream = stream;
-  uses.accesses.push_back({instruction, reads});
-}
-
-std::vector<Uses> collectUses(const fb::Program &program,
-                              const std::vector<uint32_t> &kept) {
-  std::vector<Uses> uses(program.values()->size());
-  for (uint32_t i = 0; i < program.instructions()->size(); ++i) {
-    const fb::Instruction &it = *program.instructions()->Get(i);
-    uint32_t count = uint32_t(it.inputs()) + it.outputs() + it.workspaces();
-    for (uint32_t a = 0; a < count; ++a)
-      touch(uses[program.args()->Get(it.first_arg() + a)], i, it.stream(),
-            a < it.inputs());
-  }
-  for (uint32_t value : kept)
-    uses[value].kept = true;
-  return uses;
-}
-
-/// Whether what the value holds after `instruction` is still wanted.
-bool wantedAfter(const Uses &uses, uint32_t instruction) {
-  for (const Access &access : uses.accesses)
-    if (access.instruction > instruction)
-      return access.reads || uses.kept;
-  return uses.kept;
-}
-
-/// Whether another stream may be reading the value while `own` is in use.
-bool elsewhereMeanwhile(const Uses &uses, const Uses &own) {
-  if (!uses.oneStream)
-    return true;
-  if (uses.stream == own.stream)
-    return false;
-  const Access &first = own.accesses.front(), &last = own.accesses.back();
-  for (const Access &access : uses.accesses)
-    if ((first.reads || access.instruction >= first.instruction) &&
-        access.instruction <= last.instruction)
-      return true;
-  return false;
-}
-
-/// The arena's values in order of offset, to find those that share bytes.
-class ArenaMap {
+class Lifetimes {
 public:
-  explicit ArenaMap(const fb::Program &program) : values(*program.values()) {
-    for (uint32_t v = 0; v < values.size(); ++v) {
-      if (at(v).region() != fb::Region::Arena || at(v).bytes() == 0)
-        continue;
-      order.push_back(v);
-      widest = std::max(widest, at(v).bytes());
-    }
-    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-      return std::make_pair(at(a).offset(), a) <
-             std::make_pair(at(b).offset(), b);
-    });
-  }
+  Lifetimes(const Plan &plan, const fb::Entry &entry, uint32_t stage)
+      : entry(entry), stage(stage), program(*entry.programs()->Get(stage)),
+        sequence(plan, entry, stage), order(program), dead(sequence.size()) {}
 
-  const std::vector<uint32_t> &inOrder() const { return order; }
-  const fb::Value &at(uint32_t v) const { return *values.Get(v); }
-
-  /// Whether `test` holds for some other value that shares bytes with `v`.
-  template <typename Test> bool anySharing(uint32_t v, const Test &test) const {
-    uint64_t begin = at(v).offset(), end = begin + at(v).bytes();
-    uint64_t reach = begin > widest ? begin - widest : 0;
-    auto it = std::lower_bound(
-        order.begin(), order.end(), reach,
-        [&](uint32_t a, uint64_t offset) { return at(a).offset() < offset; });
-    for (; it != order.end() && at(*it).offset() < end; ++it)
-      if (*it != v && at(*it).offset() + at(*it).bytes() > begin && test(*it))
-        return true;
-    return false;
+  std::vector<std::vector<ByteRange>> run() {
+    keepOutputs();
+    takeInputs();
+    for (uint32_t position = sequence.size(); position-- > 0;)
+      findUnwanted(sequence.at(position));
+    for (uint32_t position = 0; position < sequence.size(); ++position)
+      dropUsed(sequence.at(position));
+    return std::move(dead);
   }
 
 private:
-  const flatbuffers::Vector<const fb::Value *> &values;
-  std::vector<uint32_t> order;
-  uint64_t widest = 0;
+  void keepOutputs() {
+    for (const fb::Port *port : *entry.outputs()) {
+      uint32_t v = port->values()->Get(stage);
+      if (v == kNone)
+        continue;
+      Place place = placeOf(program, *program.values()->Get(v), 0, 0);
+      if (place.region == fb::Region::Arena)
+        wanted.set(place.begin, place.end(), true);
+    }
+  }
+
+  void takeInputs() {
+    for (const fb::Port *port : *entry.inputs()) {
+      uint32_t v = port->values()->Get(stage);
+      if (v == kNone)
+        continue;
+      Place place = placeOf(program, *program.values()->Get(v), 0, 0);
+      if (place.region == fb::Region::Arena)
+        users.set(place.begin, place.end(), Users());
+    }
+  }
+
+  /// Inputs, then outputs and workspace.
+  std::vector<Touch> touches(const Step &step) const {
+    const fb::Instruction &it = step.instruction();
+    std::vector<Touch> result;
+    uint32_t count = uint32_t(it.inputs()) + it.outputs() + it.workspaces();
+    for (uint32_t a = 0; a < count; ++a) {
+      uint32_t v = program.args()->Get(it.first_arg() + a);
+      Place place =
+          placeOf(program, step.value(v), step.microbatch(), step.slot());
+      if (place.region == fb::Region::Arena && place.bytes > 0)
+        result.push_back({place, a >= it.inputs()});
+    }
+    return result;
+  }
+
+  /// Backwards: `wanted` is what steps behind this one read first.
+  void findUnwanted(const Step &step) {
+    std::vector<Touch> all = touches(step);
+    std::vector<ByteRange> &found = dead[step.position()];
+    for (const Touch &touch : all) {
+      bool isWanted = false;
+      wanted.each(touch.place.begin, touch.place.end(),
+                  [&](uint64_t, uint64_t, bool &here) {
+                    isWanted |= here;
+                    return !isWanted;
+                  });
+      bool isKnown = false;
+      for (const ByteRange &range : found)
+        isKnown |= range.offset == touch.place.begin &&
+                   range.bytes == touch.place.bytes;
+      if (!isWanted && !isKnown)
+        found.push_back({touch.place.begin, touch.place.bytes});
+    }
+    for (bool writes : {true, false})
+      for (const Touch &touch : all)
+        if (touch.writes == writes)
+          wanted.set(touch.place.begin, touch.place.end(), !writes);
+  }
+
+  /// Forwards: drops what another stream may be at.
+  void dropUsed(const Step &step) {
+    order.advance(step.instruction(), step.position());
+    uint32_t stream = order.numberOf(step.instruction());
+    for (const Touch &touch : touches(step))
+      note(touch, {stream, step.position()});
+    std::vector<ByteRange> &found = dead[step.position()];
+    auto isUsed = [&](const ByteRange &range) {
+      bool used = false;
+      users.each(range.offset, range.offset + range.bytes,
+                 [&](uint64_t, uint64_t, Users &here) {
+                   for (const Access &access : here.accesses)
+                     used |= !order.isBefore(access, stream);
+                   return !used;
+                 });
+      return used;
+    };
+    found.erase(std::remove_if(found.begin(), found.end(), isUsed),
+                found.end());
+  }
+
+  void note(const Touch &touch, Access access) {
+    if (touch.writes) {
+      users.set(touch.place.begin, touch.place.end(), {{access}});
+      return;
+    }
+    users.each(touch.place.begin, touch.place.end(),
+               [&](uint64_t, uint64_t, Users &here) {
+                 for (Access &last : here.accesses)
+                   if (last.stream == access.stream) {
+                     last = access;
+                     return true;
+                   }
+                 here.accesses.push_back(access);
+                 return true;
+               });
+  }
+
+  const fb::Entry &entry;
+  uint32_t stage;
+  const fb::Program &program;
+  Sequence sequence;
+  StreamOrder order;
+  RangeMap<bool> wanted;
+  RangeMap<Users> users;
+  std::vector<std::vector<ByteRange>> dead;
 };
 
 } // namespace
 
 std::vector<std::vector<ByteRange>>
-deadAfter(const fb::Program &program, const std::vector<uint32_t> &kept) {
-  std::vector<Uses> uses = collectUses(program, kept);
-  std::vector<std::vector<ByteRange>> dead(program.instructions()->size());
-  ArenaMap arena(program);
-  for (uint32_t v : arena.inOrder()) {
-    const Uses &own = uses[v];
-    if (own.accesses.empty() || !own.oneStream || own.kept)
-      continue;
-    uint32_t last = own.accesses.back().instruction;
-    bool wanted = arena.anySharing(v, [&](uint32_t other) {
-      return wantedAfter(uses[other], last) ||
-             elsewhereMeanwhile(uses[other], own);
-    });
-    if (!wanted)
-      dead[last].push_back({arena.at(v).offset(), arena.at(v).bytes()});
-  }
-  return dead;
+deadAfter(const Plan &plan, const fb::Entry &entry, uint32_t stage) {
+  return Lifetimes(plan, entry, stage).run();
 }
 
 } // namespace tandem

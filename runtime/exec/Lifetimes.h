@@ -1,19 +1,21 @@
 //===- Lifetimes.h - When bytes of the arena stop mattering -----*- C++ -*-===//
 //
 // A testing device overwrites what the plan says is dead, so that reading it
-// shows. Bytes of a value are dead after its last access unless another value
-// that shares some of them is read before it is written:
+// shows. Bytes are dead after an access unless something reads them, or is
+// given them at the end, before they are written again:
 //
 //   %1 = einsum ...       %1 lives in [0, 64)
 //   %2 = (%1 reshaped)    an alias: the same bytes, no instruction
 //   %3 = rope %2          %1 is not dead before this
+//
+// In a schedule the same bytes die once for each microbatch.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef TANDEM_RUNTIME_EXEC_LIFETIMES_H
 #define TANDEM_RUNTIME_EXEC_LIFETIMES_H
 
-#include "runtime/plan/Plan.h"
+#include "runtime/plan/Walk.h"
 
 namespace tandem {
 
@@ -23,10 +25,10 @@ struct ByteRange {
   uint64_t bytes = 0;
 };
 
-/// For each instruction the bytes that are dead once it ran. Values that are
-/// touched from more than one stream, and those of `kept`, never die.
+/// For each step of a program the bytes that are dead once it ran, and that
+/// no other stream may still be using.
 std::vector<std::vector<ByteRange>>
-deadAfter(const fb::Program &program, const std::vector<uint32_t> &kept);
+deadAfter(const Plan &plan, const fb::Entry &entry, uint32_t stage);
 
 } // namespace tandem
 

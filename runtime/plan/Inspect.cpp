@@ -88,20 +88,36 @@ std::string headText(const Plan &plan) {
   return text;
 }
 
+/// Of the entry that has most.
+uint64_t slotBytesOf(const Plan &plan, uint32_t stage) {
+  uint64_t most = 0;
+  for (const fb::Entry *entry : *plan.table().entries())
+    most = std::max(most, slotBytes(*entry->programs()->Get(stage)));
+  return most;
+}
+
+/// Slots are shown where something has them; they are part of the arena.
 std::string memoryText(const Plan &plan) {
+  uint64_t slots = 0;
+  for (uint32_t stage = 0; stage < plan.stages(); ++stage)
+    slots = std::max(slots, slotBytesOf(plan, stage));
   std::string text = "\nmemory of the fullest rank\n"
                      "         parameters       state       arena  "
-                     "(at least)       total\n";
+                     "(at least)       total";
+  text += slots ? "   slots of arena\n" : "\n";
   for (uint32_t stage = 0; stage < plan.stages(); ++stage) {
     const fb::Memory &memory = *plan.table().memory()->Get(stage);
     text += format(
-        "  pp %-3u %11s %11s %11s %11s %11s\n", stage,
+        "  pp %-3u %11s %11s %11s %11s %11s", stage,
         bytesText(memory.parameters()).c_str(),
         bytesText(memory.state()).c_str(),
         bytesText(memory.arena_peak()).c_str(),
         bytesText(memory.arena_lower_bound()).c_str(),
         bytesText(memory.parameters() + memory.state() + memory.arena_peak())
             .c_str());
+    if (slots)
+      text += format("   %14s", bytesText(slotBytesOf(plan, stage)).c_str());
+    text += "\n";
   }
   return text;
 }
@@ -144,8 +160,10 @@ std::string stepText(const Step &step) {
   std::optional<Collective> collective = step.collective();
   if (collective && !collective->axes.empty())
     text += " over " + axesText(collective->axes, step.plan().mesh());
-  if (step.op() == fb::Opcode::Send || step.op() == fb::Opcode::Recv)
+  if (step.isTransfer())
     text += " pp " + std::to_string(step.instruction().target());
+  if (step.isTransfer() && step.instruction().dim())
+    text += " lane " + std::to_string(step.instruction().dim());
   if (step.op() == fb::Opcode::Record || step.op() == fb::Opcode::Wait)
     text += " event " + std::to_string(step.instruction().target());
   if (step.instruction().stream())
@@ -160,6 +178,11 @@ std::string stepText(const Step &step) {
 std::string valueText(const Plan &plan, const fb::Value &value) {
   if (value.region() == fb::Region::Arena)
     return format("arena %" PRIu64 "+%" PRIu64, value.offset(), value.bytes());
+  if (value.region() == fb::Region::Slot)
+    return format("slot of %u %" PRIu64 "+%" PRIu64, value.index(),
+                  value.offset(), value.bytes());
+  if (value.region() == fb::Region::Microbatch)
+    return format("slice of %%%u", value.index());
   if (value.region() == fb::Region::State)
     return "state " + plan.table().states()->Get(value.index())->name()->str();
   return "parameter " +
@@ -176,9 +199,42 @@ std::string programText(const Plan &plan, const fb::Entry &entry,
             padded(valueText(plan, value), 30) + " " +
             plan.type(value.type()).toString(plan.mesh()) + "\n";
   }
-  for (uint32_t i = 0; i < program.instructions()->size(); ++i)
+  for (uint32_t i = 0, a = 0; i < program.instructions()->size(); ++i) {
+    for (; a < program.actions()->size() &&
+           program.actions()->Get(a)->first() <= i;
+         ++a)
+      text += std::string("   ") +
+              plan.string(program.actions()->Get(a)->name()) + "\n";
     text += stepText(Step(plan, entry, stage, i));
+  }
   return text;
+}
+
+/// `2 slots of 1.5 MiB`, for each pool.
+std::string poolsText(const fb::Program &program) {
+  std::string text;
+  for (const fb::SlotPool *pool : *program.pools())
+    text +=
+        (text.empty() ? "" : ", ") +
+        format("%u slot%s of ", pool->count(), pool->count() == 1 ? "" : "s") +
+        bytesText(pool->bytes());
+  return text;
+}
+
+/// One line for each coordinate that has a schedule.
+std::string schedulesText(const Plan &plan, const fb::Entry &entry) {
+  std::string text;
+  for (uint32_t stage = 0; stage < plan.stages(); ++stage) {
+    const fb::Program &program = *entry.programs()->Get(stage);
+    if (program.schedule()->size())
+      text += format("    pp %-3u ", stage) + scheduleText(plan, program) +
+              "; " + poolsText(program) + "\n";
+  }
+  return text.empty()
+             ? ""
+             : format("  schedule of %u microbatch%s\n", entry.microbatches(),
+                      entry.microbatches() == 1 ? "" : "es") +
+                   text;
 }
 
 std::string entryText(const Plan &plan, const fb::Entry &entry,
@@ -189,6 +245,7 @@ std::string entryText(const Plan &plan, const fb::Entry &entry,
   text += format("  compute  %.3g x of unsharded: ", computeOf(entry)) +
           flopsText(entry.flops()) + " flops on all ranks, " +
           flopsText(entry.flops_unsharded()) + " unsharded\n";
+  text += schedulesText(plan, entry);
   text += tableText(plan, entry);
   for (uint32_t stage = 0; options.instructions && stage < plan.stages();
        ++stage)
@@ -228,11 +285,34 @@ Json rowsJson(const Plan &plan, const fb::Entry &entry) {
   return list;
 }
 
+/// Of a coordinate that has a schedule.
+Json programJson(const Plan &plan, const fb::Program &program) {
+  Json actions = Json::array(), pools = Json::array();
+  for (const fb::Action *action : *program.actions())
+    actions.push_back({{"name", plan.string(action->name())},
+                       {"instructions", action->count()}});
+  for (const fb::SlotPool *pool : *program.pools())
+    pools.push_back({{"slots", pool->count()}, {"bytes", pool->bytes()}});
+  return {{"actions", std::move(actions)},
+          {"pools", std::move(pools)},
+          {"schedule", scheduleText(plan, program)}};
+}
+
+Json programsJson(const Plan &plan, const fb::Entry &entry) {
+  Json list = Json::array();
+  for (const fb::Program *program : *entry.programs())
+    if (program->schedule()->size())
+      list.push_back(programJson(plan, *program));
+  return list;
+}
+
 Json memoryJson(const Plan &plan) {
   Json list = Json::array();
+  uint32_t stage = 0;
   for (const fb::Memory *memory : *plan.table().memory())
     list.push_back({{"parameters", memory->parameters()},
                     {"state", memory->state()},
+                    {"slots", slotBytesOf(plan, stage++)},
                     {"arena_peak", memory->arena_peak()},
                     {"arena_lower_bound", memory->arena_lower_bound()}});
   return list;
@@ -301,12 +381,38 @@ std::vector<CollectiveRow> collectivesOf(const Plan &plan,
         rows.size());
     if (isNew)
       rows.push_back(std::move(row));
-    ++rows[it->second].count;
+    rows[it->second].count += runsOf(entry, step.stage(), step.index());
     return Status();
   };
   for (uint32_t stage = 0; stage < plan.stages(); ++stage)
-    (void)walkProgram(plan, entry, stage, visit).ok();
+    (void)walkInstructions(plan, entry, stage, visit).ok();
   return rows;
+}
+
+std::string scheduleText(const Plan &plan, const fb::Program &program) {
+  // The stage is said only where a coordinate has several.
+  bool isOne = program.pools()->size() <= 1;
+  std::string text;
+  for (const fb::ScheduleItem *item : *program.schedule()) {
+    const fb::Action &action = *program.actions()->Get(item->action());
+    std::string name = plan.string(action.name());
+    size_t dot = name.find('.');
+    std::string label(1, static_cast<char>(std::toupper(
+                             static_cast<unsigned char>(name[0]))));
+    if (action.pool() != kNone && !isOne && dot != std::string::npos)
+      label += name.substr(dot + 1) + ":";
+    if (action.pool() != kNone)
+      label += std::to_string(item->microbatch());
+    text += (text.empty() ? "" : " ") + label;
+  }
+  return text;
+}
+
+uint64_t slotBytes(const fb::Program &program) {
+  uint64_t bytes = 0;
+  for (const fb::SlotPool *pool : *program.pools())
+    bytes += pool->bytes() * pool->count();
+  return bytes;
 }
 
 double computeOf(const fb::Entry &entry) {
@@ -335,6 +441,8 @@ std::string inspectJson(const Plan &plan) {
                        {"flops", entry->flops()},
                        {"flops_unsharded", entry->flops_unsharded()},
                        {"compute", computeOf(*entry)},
+                       {"microbatches", entry->microbatches()},
+                       {"programs", programsJson(plan, *entry)},
                        {"collectives", rowsJson(plan, *entry)}});
   Json root = {{"schema", table.schema()},
                {"producer", table.producer()->str()},

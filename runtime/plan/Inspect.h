@@ -33,6 +33,12 @@ std::vector<CollectiveRow> collectivesOf(const Plan &plan,
 /// multiple of those that one rank alone would need; 1 where there are none.
 double computeOf(const fb::Entry &entry);
 
+/// `P F0 F1 B0 B1 E`: prologue, forward and backward of microbatches, epilogue;
+/// `F2:0`, microbatch 0 in stage 2, where a coordinate has several stages.
+std::string scheduleText(const Plan &plan, const fb::Program &program);
+/// Bytes of all slots of a program.
+uint64_t slotBytes(const fb::Program &program);
+
 /// `tp`, or `tp:(1)2` for a part.
 std::string axisText(const AxisRef &axis, const Mesh &mesh);
 /// `1.5 MiB`

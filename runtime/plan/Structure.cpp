@@ -9,8 +9,9 @@ namespace {
 constexpr uint32_t kMaxStreams = 64;
 /// Communicator::maxLanes, which lies beyond the plan.
 constexpr uint32_t kMaxLanes = 32;
-/// What becomes of a schedule is made before anything runs.
+/// A schedule is spelled out, step by step, before anything runs.
 constexpr uint32_t kMaxMicrobatches = 1 << 20;
+constexpr uint64_t kMaxSteps = 1 << 24;
 
 Status outOfRange(const std::string &where, const char *field, uint64_t index,
                   uint64_t count) {
@@ -237,6 +238,7 @@ private:
         program.actions()->size() + program.pools()->size() > 0)
       return Status::refused(where + " has actions or pools of slots, but no "
                                      "schedule");
+    uint64_t steps = 0;
     for (uint32_t i = 0; i < program.schedule()->size(); ++i) {
       const fb::ScheduleItem &item = *program.schedule()->Get(i);
       std::string name = where + ", schedule item " + std::to_string(i);
@@ -248,7 +250,12 @@ private:
                          hasPool ? entry.microbatches() : 1));
       TANDEM_TRY(inRange(name, "slot", item.slot(),
                          hasPool ? program.pools()->Get(pool)->count() : 1));
+      steps += program.actions()->Get(item.action())->count();
     }
+    if (steps > kMaxSteps)
+      return Status::refused(where + ": its schedule makes " +
+                             std::to_string(steps) + " steps, at most " +
+                             std::to_string(kMaxSteps) + " are allowed");
     return Status();
   }
 
@@ -339,8 +346,23 @@ const char *name(fb::Opcode op) {
   return op <= fb::Opcode::MAX ? names[static_cast<int>(op)] : "unknown";
 }
 
+namespace {
+
+std::string microbatchText(uint32_t microbatch) {
+  return microbatch == kNone ? ""
+                             : " of microbatch " + std::to_string(microbatch);
+}
+
+} // namespace
+
+std::string instructionName(const char *what, uint32_t instruction,
+                            uint32_t microbatch) {
+  return std::string(what) + " #" + std::to_string(instruction) +
+         microbatchText(microbatch);
+}
+
 std::string describe(const Plan &plan, const fb::Entry &entry, uint32_t stage,
-                     uint32_t instruction) {
+                     uint32_t instruction, uint32_t microbatch) {
   const fb::Instruction &i =
       *entry.programs()->Get(stage)->instructions()->Get(instruction);
   std::string what = name(i.op());
@@ -349,7 +371,8 @@ std::string describe(const Plan &plan, const fb::Entry &entry, uint32_t stage,
     what = plan.kernel(i.target());
   std::string text = "entry '" + entry.name()->str() + "', pp " +
                      std::to_string(stage) + ", instruction " +
-                     std::to_string(instruction) + " (" + what + ")";
+                     std::to_string(instruction) + " (" + what + ")" +
+                     microbatchText(microbatch);
   if (i.location() < plan.table().strings()->size())
     text += std::string(" at ") + plan.string(i.location());
   return text;

@@ -20,10 +20,15 @@ bool isElementType(uint8_t number);
 /// message names entry, program, instruction and field.
 Status checkStructure(const Plan &plan);
 
-/// `entry 'next', pp 1, instruction 12 (all_reduce)`; with the location where
-/// the instruction has one in bounds.
+/// `entry 'next', pp 1, instruction 12 (all_reduce)`; with the microbatch
+/// unless it is kNone, with the location where the instruction has one in
+/// bounds.
 std::string describe(const Plan &plan, const fb::Entry &entry, uint32_t stage,
-                     uint32_t instruction);
+                     uint32_t instruction, uint32_t microbatch = kNone);
+
+/// `all_reduce #12`, with ` of microbatch 3` unless that is kNone.
+std::string instructionName(const char *what, uint32_t instruction,
+                            uint32_t microbatch);
 
 /// `launch`, `all_reduce`, ...: the one spelling in messages, text and JSON.
 const char *name(fb::Opcode op);

@@ -27,8 +27,8 @@ public:
     TANDEM_TRY(ports(*entry.outputs(), "output"));
     for (uint32_t stage = 0; stage < plan.stages(); ++stage) {
       reshaped.clear();
-      TANDEM_TRY(walkProgram(plan, entry, stage,
-                             [&](const Step &step) { return visit(step); }));
+      TANDEM_TRY(walkInstructions(
+          plan, entry, stage, [&](const Step &step) { return visit(step); }));
       TANDEM_TRY(values(stage));
     }
     return Status();
@@ -79,8 +79,14 @@ private:
         if (usesStages(dim.axes))
           return Status::refused(where + " is split over stages, " +
                                  type.toString(plan.mesh()));
-      if (value.region() == fb::Region::Arena || reshaped.count(v))
+      if (value.region() == fb::Region::Arena ||
+          value.region() == fb::Region::Slot || reshaped.count(v))
         continue;
+      if (value.region() == fb::Region::Microbatch) {
+        TANDEM_TRY(
+            slice(where, type, plan.type(values.Get(value.index())->type())));
+        continue;
+      }
       bool isState = value.region() == fb::Region::State;
       const TensorType &declared = plan.type(
           isState ? plan.table().states()->Get(value.index())->type()
@@ -92,6 +98,26 @@ private:
                                declared.toString(plan.mesh()));
     }
     return Status();
+  }
+
+  /// A slice lacks dimension 0, which has a row for each microbatch and is
+  /// whole on every rank.
+  Status slice(const std::string &where, const TensorType &type,
+               const TensorType &whole) const {
+    TensorType expected = whole;
+    bool isCut = !whole.shape.empty() &&
+                 whole.shape[0] == int64_t(entry.microbatches()) &&
+                 whole.sharding.dims[0].axes.empty();
+    if (isCut) {
+      expected.shape.erase(expected.shape.begin());
+      expected.sharding.dims.erase(expected.sharding.dims.begin());
+    }
+    if (isCut && type == expected)
+      return Status();
+    return Status::refused(where + " is " + type.toString(plan.mesh()) +
+                           ", a slice for one of " +
+                           std::to_string(entry.microbatches()) +
+                           " microbatches of " + whole.toString(plan.mesh()));
   }
 
   Status visit(const Step &step) {

@@ -12,16 +12,18 @@ public:
   UseCheck(const Plan &plan, uint32_t stage)
       : plan(plan), stage(stage),
         parameters(plan.table().parameters()->size(), false),
-        states(plan.table().states()->size(), false) {}
+        states(plan.table().states()->size(), false),
+        isWritten(plan.table().parameters()->size(), false) {}
 
   Status run() {
     for (const fb::Entry *entry : *plan.table().entries()) {
       TANDEM_TRY(collect(*entry));
-      TANDEM_TRY(walkProgram(plan, *entry, stage, [&](const Step &step) {
+      TANDEM_TRY(walkInstructions(plan, *entry, stage, [&](const Step &step) {
         return checkResults(step);
       }));
     }
     TANDEM_TRY(checkHeld(*plan.table().parameters(), parameters, "parameter"));
+    TANDEM_TRY(checkTrained());
     return checkHeld(*plan.table().states(), states, "state");
   }
 
@@ -29,11 +31,12 @@ private:
   Status collect(const fb::Entry &entry) {
     const fb::Program &program = *entry.programs()->Get(stage);
     isRead.assign(program.values()->size(), false);
-    TANDEM_TRY(walkProgram(plan, entry, stage, [&](const Step &step) {
+    TANDEM_TRY(walkInstructions(plan, entry, stage, [&](const Step &step) {
       for (uint32_t i = 0; i < step.inputs(); ++i)
-        read(program, step.input(i));
+        if (!isUpdated(step, step.input(i)))
+          read(program, step.input(i));
       for (uint32_t i = 0; i < step.outputs(); ++i)
-        use(step.value(step.output(i)));
+        write(step.value(step.output(i)));
       return Status();
     }));
     for (const fb::Port *port : *entry.outputs())
@@ -42,9 +45,26 @@ private:
     return Status();
   }
 
+  /// A value that is only carried on has no reader yet.
+  static bool isUpdated(const Step &step, uint32_t v) {
+    for (uint32_t i = 0; i < step.outputs(); ++i)
+      if (step.output(i) == v)
+        return true;
+    return false;
+  }
+
   void read(const fb::Program &program, uint32_t v) {
+    const fb::Value &value = *program.values()->Get(v);
     isRead[v] = true;
-    use(*program.values()->Get(v));
+    if (value.region() == fb::Region::Microbatch)
+      isRead[value.index()] = true;
+    use(value);
+  }
+
+  void write(const fb::Value &value) {
+    use(value);
+    if (value.region() == fb::Region::Parameter)
+      isWritten[value.index()] = true;
   }
 
   void use(const fb::Value &value) {
@@ -54,11 +74,15 @@ private:
       states[value.index()] = true;
   }
 
+  static bool livesOn(const fb::Value &value) {
+    return value.region() == fb::Region::Parameter ||
+           value.region() == fb::Region::State;
+  }
+
   /// One result of several is enough; a state is for the next call.
   Status checkResults(const Step &step) const {
     for (uint32_t i = 0; i < step.outputs(); ++i)
-      if (isRead[step.output(i)] ||
-          step.value(step.output(i)).region() != fb::Region::Arena)
+      if (isRead[step.output(i)] || livesOn(step.value(step.output(i))))
         return Status();
     if (step.outputs() == 0)
       return Status();
@@ -80,10 +104,21 @@ private:
     return Status();
   }
 
+  Status checkTrained() const {
+    const auto &table = *plan.table().parameters();
+    for (uint32_t i = 0; i < table.size(); ++i)
+      if (table.Get(i)->trained() && parameters[i] && !isWritten[i])
+        return Status::refused("parameter '" + table.Get(i)->name()->str() +
+                               "' is trained, but nothing on pp " +
+                               std::to_string(stage) + " writes it");
+    return Status();
+  }
+
   const Plan &plan;
   uint32_t stage;
   std::vector<bool> parameters, states;
-  std::vector<bool> isRead; ///< By value of the present entry.
+  std::vector<bool> isWritten; ///< By parameter.
+  std::vector<bool> isRead;    ///< By value of the present entry.
 };
 
 } // namespace

@@ -1,6 +1,7 @@
 #include "runtime/plan/Verify.h"
 #include "runtime/plan/MemoryCheck.h"
 #include "runtime/plan/PlacementCheck.h"
+#include "runtime/plan/ScheduleCheck.h"
 #include "runtime/plan/TypeCheck.h"
 #include "runtime/plan/UseCheck.h"
 
@@ -10,6 +11,7 @@ Status verify(const Plan &plan, const VerifyOptions &options) {
   TANDEM_TRY(checkPlacement(plan));
   std::vector<uint64_t> arenaEnds(plan.stages(), 0);
   for (const fb::Entry *entry : *plan.table().entries()) {
+    TANDEM_TRY(checkSchedule(plan, *entry));
     TANDEM_TRY(checkTypes(plan, *entry));
     for (uint32_t stage = 0; stage < plan.stages(); ++stage)
       TANDEM_TRY(checkMemory(plan, *entry, stage, arenaEnds[stage]));

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <map>
+#include <tuple>
 
 namespace tandem {
 
@@ -36,16 +38,17 @@ std::optional<Collective> Step::collective() const {
     return std::nullopt;
   Collective result;
   result.kind = static_cast<CollectiveKind>(op());
-  if (op() != fb::Opcode::Send && op() != fb::Opcode::Recv)
+  if (!isTransfer()) {
     result.axes = axes();
-  result.dim = instruction_->dim();
+    result.dim = instruction_->dim();
+  }
   result.fromDim = instruction_->from_dim();
   result.reduction = static_cast<ReductionKind>(instruction_->reduction());
   return result;
 }
 
 bool Step::crossesStages() const {
-  if (op() == fb::Opcode::Send || op() == fb::Opcode::Recv)
+  if (isTransfer())
     return true;
   return op() >= fb::Opcode::AllReduce && op() <= fb::Opcode::Broadcast &&
          std::any_of(axes().begin(), axes().end(), [](const AxisRef &axis) {
@@ -53,23 +56,71 @@ bool Step::crossesStages() const {
          });
 }
 
+uint32_t Step::shownMicrobatch() const {
+  return pool() != kNone && entry_->microbatches() > 1 ? microbatch() : kNone;
+}
+
 std::string Step::describe() const {
-  return tandem::describe(*plan_, *entry_, stage_, index_);
+  return tandem::describe(*plan_, *entry_, stage_, index_, shownMicrobatch());
 }
 
 Status Step::refused(const std::string &why) const {
   Status status = Status::refused(describe() + ": " + why);
-  status.instruction = std::string(what()) + " #" + std::to_string(index_);
+  status.instruction = instructionName(what(), index_, shownMicrobatch());
   status.location = location();
   return status;
 }
 
-Status walkProgram(const Plan &plan, const fb::Entry &entry, uint32_t stage,
-                   const std::function<Status(const Step &)> &visit) {
+Sequence::Sequence(const Plan &plan, const fb::Entry &entry, uint32_t stage)
+    : plan(plan), entry(entry), program(*entry.programs()->Get(stage)),
+      stage(stage) {
+  uint32_t end = 0;
+  for (const fb::ScheduleItem *item : *program.schedule())
+    ends.push_back(end += program.actions()->Get(item->action())->count());
+  if (ends.empty())
+    ends.push_back(program.instructions()->size());
+}
+
+uint32_t Sequence::firstOf(uint32_t run) const {
+  if (program.schedule()->size() == 0)
+    return 0;
+  return program.actions()
+      ->Get(program.schedule()->Get(run)->action())
+      ->first();
+}
+
+Step Sequence::step(uint32_t run, uint32_t index, uint32_t position) const {
+  const fb::ScheduleItem *item =
+      program.schedule()->size() ? program.schedule()->Get(run) : nullptr;
+  return Step(plan, entry, stage, index, item, position);
+}
+
+Step Sequence::at(uint32_t position) const {
+  auto it = std::upper_bound(ends.begin(), ends.end(), position);
+  auto run = static_cast<uint32_t>(it - ends.begin());
+  uint32_t begin = run ? ends[run - 1] : 0;
+  return step(run, firstOf(run) + position - begin, position);
+}
+
+uint32_t runsOf(const fb::Entry &entry, uint32_t stage, uint32_t instruction) {
+  for (const fb::Action *action : *entry.programs()->Get(stage)->actions())
+    if (instruction - action->first() < action->count())
+      return action->pool() == kNone ? 1 : entry.microbatches();
+  return 1;
+}
+
+Status walkInstructions(const Plan &plan, const fb::Entry &entry,
+                        uint32_t stage,
+                        const std::function<Status(const Step &)> &visit) {
   uint32_t count = entry.programs()->Get(stage)->instructions()->size();
   for (uint32_t i = 0; i < count; ++i)
     TANDEM_TRY(visit(Step(plan, entry, stage, i)));
   return Status();
+}
+
+Status walkProgram(const Plan &plan, const fb::Entry &entry, uint32_t stage,
+                   const std::function<Status(const Step &)> &visit) {
+  return Sequence(plan, entry, stage).each(visit);
 }
 
 std::vector<uint32_t> stagesOf(const Plan &plan, uint32_t stage,
@@ -87,16 +138,35 @@ std::vector<uint32_t> stagesOf(const Plan &plan, uint32_t stage,
 
 namespace {
 
-/// How far one program came.
+/// One end of a lane: sends or receives, the other coordinate, the lane.
+using LaneEnd = std::tuple<fb::Opcode, uint32_t, uint32_t>;
+
+LaneEnd endOf(const Step &step) {
+  return {step.op(), step.instruction().target(), step.instruction().dim()};
+}
+
+/// The end that a send or receive meets.
+LaneEnd otherEndOf(const Step &step) {
+  fb::Opcode op =
+      step.op() == fb::Opcode::Send ? fb::Opcode::Recv : fb::Opcode::Send;
+  return {op, step.stage(), step.instruction().dim()};
+}
+
+/// How far one program came. All numbers are positions in its sequence.
 struct Progress {
-  /// Instructions of each stream in order, and how many of them are done.
+  explicit Progress(Sequence sequence) : sequence(std::move(sequence)) {}
+
+  Sequence sequence;
+  /// Steps of each stream in order, and how many of them are done.
   std::vector<std::vector<uint32_t>> streams;
   std::vector<size_t> done;
   /// For each `wait` the `record` that it waits for.
   std::vector<uint32_t> recordOf;
   std::vector<bool> ran;
+  /// The first step of each end of a lane.
+  std::map<LaneEnd, uint32_t> lanes;
 
-  /// The next instruction of a stream, kNone behind the last.
+  /// The next step of a stream, kNone behind the last.
   uint32_t head(uint32_t stream) const {
     return stream < streams.size() && done[stream] < streams[stream].size()
                ? streams[stream][done[stream]]
@@ -108,11 +178,14 @@ class Together {
 public:
   Together(const Plan &plan, const fb::Entry &entry,
            const std::function<Status(const std::vector<Step> &)> &visit)
-      : plan(plan), entry(entry), visit(visit), programs(plan.stages()) {}
+      : plan(plan), visit(visit) {
+    for (uint32_t stage = 0; stage < plan.stages(); ++stage)
+      programs.emplace_back(Sequence(plan, entry, stage));
+  }
 
   Status run() {
     for (uint32_t stage = 0; stage < programs.size(); ++stage) {
-      TANDEM_TRY(prepare(stage));
+      TANDEM_TRY(prepare(programs[stage]));
       awake.push_back(stage);
     }
     while (!awake.empty()) {
@@ -124,33 +197,50 @@ public:
   }
 
 private:
-  Step step(uint32_t stage, uint32_t index) const {
-    return Step(plan, entry, stage, index);
+  Step step(uint32_t stage, uint32_t position) const {
+    return programs[stage].sequence.at(position);
   }
 
-  Status prepare(uint32_t stage) {
-    Progress &progress = programs[stage];
-    const auto &instructions = *entry.programs()->Get(stage)->instructions();
-    std::vector<uint32_t> latest(instructions.size(), kNone);
-    progress.recordOf.assign(instructions.size(), kNone);
-    progress.ran.assign(instructions.size(), false);
-    for (uint32_t i = 0; i < instructions.size(); ++i) {
-      const fb::Instruction &instruction = *instructions.Get(i);
+  static Status prepare(Progress &progress) {
+    std::map<uint32_t, uint32_t> latest; // record of an event
+    progress.recordOf.assign(progress.sequence.size(), kNone);
+    progress.ran.assign(progress.sequence.size(), false);
+    TANDEM_TRY(progress.sequence.each([&](const Step &step) {
+      const fb::Instruction &instruction = step.instruction();
       if (instruction.stream() >= progress.streams.size())
         progress.streams.resize(instruction.stream() + 1);
-      progress.streams[instruction.stream()].push_back(i);
+      progress.streams[instruction.stream()].push_back(step.position());
       if (instruction.op() == fb::Opcode::Record)
-        latest[instruction.target()] = i;
-      if (instruction.op() == fb::Opcode::Wait) {
-        progress.recordOf[i] = latest[instruction.target()];
-        if (progress.recordOf[i] == kNone)
-          return step(stage, i).refused("it waits for event " +
-                                        std::to_string(instruction.target()) +
-                                        ", which nothing before it records");
-      }
-    }
+        latest[instruction.target()] = step.position();
+      if (step.isTransfer())
+        return joinLane(progress, step);
+      if (instruction.op() != fb::Opcode::Wait)
+        return Status();
+      auto record = latest.find(instruction.target());
+      if (record == latest.end())
+        return step.refused("it waits for event " +
+                            std::to_string(instruction.target()) +
+                            ", which nothing before it records");
+      progress.recordOf[step.position()] = record->second;
+      return Status();
+    }));
     progress.done.assign(progress.streams.size(), 0);
     return Status();
+  }
+
+  /// One end of a lane is on one stream: two would race for the order.
+  static Status joinLane(Progress &progress, const Step &step) {
+    auto [it, isNew] = progress.lanes.try_emplace(endOf(step), step.position());
+    if (isNew)
+      return Status();
+    Step first = progress.sequence.at(it->second);
+    if (first.instruction().stream() == step.instruction().stream())
+      return Status();
+    return step.refused("it is on stream " +
+                        std::to_string(step.instruction().stream()) +
+                        ", instruction " + std::to_string(first.index()) +
+                        " of the same lane on stream " +
+                        std::to_string(first.instruction().stream()));
   }
 
   /// Runs what a program can run alone or with partners that are ready.
@@ -191,9 +281,10 @@ private:
     TANDEM_ASSIGN(std::vector<uint32_t> partners, partnersOf(head));
     std::vector<Step> meeting;
     for (uint32_t partner : partners) {
-      if (!isReady(partner, stream))
+      uint32_t theirs = partner == stage ? stream : streamOf(head, partner);
+      if (theirs == kNone || !isReady(partner, theirs))
         return false;
-      meeting.push_back(step(partner, programs[partner].head(stream)));
+      meeting.push_back(step(partner, programs[partner].head(theirs)));
     }
     if (!meets(head, meeting))
       return false;
@@ -205,8 +296,19 @@ private:
     return true;
   }
 
+  /// The stream on which `partner` comes to meet `head`, kNone for none.
+  uint32_t streamOf(const Step &head, uint32_t partner) const {
+    if (!head.isTransfer())
+      return head.instruction().stream();
+    const Progress &progress = programs[partner];
+    auto lane = progress.lanes.find(otherEndOf(head));
+    if (lane == progress.lanes.end())
+      return kNone;
+    return progress.sequence.at(lane->second).instruction().stream();
+  }
+
   Result<std::vector<uint32_t>> partnersOf(const Step &head) const {
-    if (head.op() != fb::Opcode::Send && head.op() != fb::Opcode::Recv)
+    if (!head.isTransfer())
       return stagesOf(plan, head.stage(), head.axes());
     uint32_t peer = head.instruction().target();
     if (peer == head.stage())
@@ -218,11 +320,9 @@ private:
 
   /// Whether what its partners do now is what `head` waits for.
   static bool meets(const Step &head, const std::vector<Step> &meeting) {
-    if (head.op() == fb::Opcode::Send || head.op() == fb::Opcode::Recv)
-      return meeting[0].op() == fb::Opcode::Send &&
-             meeting[1].op() == fb::Opcode::Recv &&
-             meeting[0].instruction().target() == meeting[1].stage() &&
-             meeting[1].instruction().target() == meeting[0].stage();
+    if (head.isTransfer())
+      return meeting[0].op() == fb::Opcode::Send && meeting[1].isTransfer() &&
+             endOf(meeting[1]) == otherEndOf(meeting[0]);
     return std::all_of(meeting.begin(), meeting.end(), [&](const Step &other) {
       return other.op() == head.op() && other.axes() == head.axes();
     });
@@ -243,6 +343,9 @@ private:
       if (!hasArguments || first.movedType() != other.movedType())
         return other.refused("it moves " + typeText(other) + ", its partner " +
                              first.describe() + " " + typeText(first));
+      if (first.microbatch() != other.microbatch())
+        return other.refused("it meets " + first.describe() +
+                             ", of another microbatch");
       TANDEM_TRY(checkNotCrossed(first, other));
     }
     return Status();
@@ -266,7 +369,9 @@ private:
   }
 
   static bool isAlike(const Step &a, const Step &b) {
-    return a.instruction().stream() == b.instruction().stream() &&
+    return (a.isTransfer()
+                ? a.instruction().dim() == b.instruction().dim()
+                : a.instruction().stream() == b.instruction().stream()) &&
            a.instruction().target() == b.instruction().target() &&
            a.axes() == b.axes() && a.inputs() + a.outputs() > 0 &&
            a.movedType() == b.movedType();
@@ -281,13 +386,13 @@ private:
   Status finish(const std::vector<Step> &steps) {
     for (const Step &step : steps) {
       Progress &progress = programs[step.stage()];
-      progress.ran[step.index()] = true;
+      progress.ran[step.position()] = true;
       ++progress.done[step.instruction().stream()];
     }
     return visit(steps);
   }
 
-  /// What a program cannot get past, kNone if it ended: what waits for
+  /// The step that a program cannot get past, kNone if it ended: what waits for
   /// partners before what merely stands behind something else.
   uint32_t firstWaiting(uint32_t stage) const {
     uint32_t ready = kNone, any = kNone;
@@ -316,10 +421,13 @@ private:
   }
 
   static std::string request(const Step &step) {
-    if (step.op() == fb::Opcode::Send || step.op() == fb::Opcode::Recv)
+    if (step.isTransfer())
       return std::string(name(step.op())) + " on stream " +
              std::to_string(step.instruction().stream()) + " with pp " +
-             std::to_string(step.instruction().target());
+             std::to_string(step.instruction().target()) +
+             (step.instruction().dim()
+                  ? ", lane " + std::to_string(step.instruction().dim())
+                  : "");
     if (step.op() == fb::Opcode::Wait)
       return "event " + std::to_string(step.instruction().target());
     return std::string(name(step.op())) + " on stream " +
@@ -329,21 +437,18 @@ private:
   /// What a stage that the waiting one needs does meanwhile.
   std::string whatStageDoes(uint32_t other, const Step &waiting,
                             const std::string &before) const {
-    bool isPeer =
-        waiting.op() == fb::Opcode::Send || waiting.op() == fb::Opcode::Recv;
-    if (isPeer && waiting.instruction().target() != other)
+    if (waiting.isTransfer() && waiting.instruction().target() != other)
       return before;
     uint32_t index = firstWaiting(other);
     std::string text = before + "; meanwhile pp " + std::to_string(other);
     if (index == kNone)
       return text + " has ended";
     Step step = this->step(other, index);
-    return text + " is at instruction " + std::to_string(index) + " (" +
+    return text + " is at instruction " + std::to_string(step.index()) + " (" +
            step.what() + "), " + request(step);
   }
 
   const Plan &plan;
-  const fb::Entry &entry;
   const std::function<Status(const std::vector<Step> &)> &visit;
   std::vector<Progress> programs;
   std::deque<uint32_t> awake;

@@ -24,7 +24,13 @@
 //   - stream 0 holds back what stands behind it in the program, on any
 //     stream, as a device does that runs it on the rank's own thread
 //   - `send` completes when it is received: no buffer is assumed
-//   - partners meet on equal streams, in order
+//   - partners in a collective meet on equal streams, in order; sends and
+//     receives of one lane between two coordinates in order, each end on one
+//     stream, which need not be the same
+//
+// A program with a schedule is gone through as the schedule says: the same
+// instruction is met once for each microbatch, with another slot. Nothing is
+// unrolled but while it is looked at.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,10 +47,15 @@ namespace tandem {
 /// One instruction of one program. Cheap to copy; the plan outlives it.
 class Step {
 public:
-  Step(const Plan &plan, const fb::Entry &entry, uint32_t stage, uint32_t index)
+  /// `item`: of the program's schedule, null where it has none or each
+  /// instruction is looked at once; `position`: how many steps come before.
+  Step(const Plan &plan, const fb::Entry &entry, uint32_t stage, uint32_t index,
+       const fb::ScheduleItem *item, uint32_t position)
       : plan_(&plan), entry_(&entry), program_(entry.programs()->Get(stage)),
-        instruction_(program_->instructions()->Get(index)), stage_(stage),
-        index_(index) {}
+        instruction_(program_->instructions()->Get(index)), item_(item),
+        stage_(stage), index_(index), position_(position) {}
+  Step(const Plan &plan, const fb::Entry &entry, uint32_t stage, uint32_t index)
+      : Step(plan, entry, stage, index, nullptr, index) {}
 
   const Plan &plan() const { return *plan_; }
   const fb::Entry &entry() const { return *entry_; }
@@ -52,6 +63,15 @@ public:
   const fb::Instruction &instruction() const { return *instruction_; }
   uint32_t stage() const { return stage_; }
   uint32_t index() const { return index_; }
+  uint32_t position() const { return position_; }
+  uint32_t microbatch() const { return item_ ? item_->microbatch() : 0; }
+  uint32_t slot() const { return item_ ? item_->slot() : 0; }
+  /// kNone where the program has no actions.
+  uint32_t action() const { return item_ ? item_->action() : kNone; }
+  /// The pool of its action, kNone where it runs once.
+  uint32_t pool() const {
+    return item_ ? program_->actions()->Get(item_->action())->pool() : kNone;
+  }
   fb::Opcode op() const { return instruction_->op(); }
   /// The kernel's name, or the operation's (`all_reduce`).
   const char *what() const;
@@ -87,8 +107,13 @@ public:
   const TensorType &movedType() const {
     return inputs() ? inputType(0) : outputType(0);
   }
+  bool isTransfer() const {
+    return op() == fb::Opcode::Send || op() == fb::Opcode::Recv;
+  }
   /// Whether ranks of other stages take part.
   bool crossesStages() const;
+  /// The microbatch for messages: kNone where there is only one.
+  uint32_t shownMicrobatch() const;
   /// `entry 'next', pp 1, instruction 12 (all_reduce) at layers.3.mlp`
   std::string describe() const;
   /// A failure here, with instruction and location filled in.
@@ -103,10 +128,49 @@ private:
   const fb::Entry *entry_;
   const fb::Program *program_;
   const fb::Instruction *instruction_;
-  uint32_t stage_, index_;
+  const fb::ScheduleItem *item_;
+  uint32_t stage_, index_, position_;
 };
 
-/// Visits the instructions of one program in order, until one fails.
+/// The steps of a program in the order in which they are issued.
+class Sequence {
+public:
+  Sequence(const Plan &plan, const fb::Entry &entry, uint32_t stage);
+
+  uint32_t size() const { return ends.empty() ? 0 : ends.back(); }
+  Step at(uint32_t position) const;
+  /// Visits all steps in order, until one fails.
+  template <typename Visit> Status each(const Visit &visit) const {
+    uint32_t position = 0;
+    for (uint32_t run = 0; run < ends.size(); ++run)
+      for (uint32_t i = firstOf(run); position < ends[run]; ++i)
+        TANDEM_TRY(visit(step(run, i, position++)));
+    return Status();
+  }
+
+private:
+  /// The first instruction of the `run`-th item of the schedule.
+  uint32_t firstOf(uint32_t run) const;
+  Step step(uint32_t run, uint32_t index, uint32_t position) const;
+
+  const Plan &plan;
+  const fb::Entry &entry;
+  const fb::Program &program;
+  uint32_t stage;
+  /// By item of the schedule: the position behind its last step.
+  std::vector<uint32_t> ends;
+};
+
+/// How often an instruction runs: once, or once for each microbatch.
+uint32_t runsOf(const fb::Entry &entry, uint32_t stage, uint32_t instruction);
+
+/// Visits each instruction of a program once, in order, until one fails.
+Status walkInstructions(const Plan &plan, const fb::Entry &entry,
+                        uint32_t stage,
+                        const std::function<Status(const Step &)> &visit);
+
+/// Visits the steps of one program in the order of its schedule, until one
+/// fails.
 Status walkProgram(const Plan &plan, const fb::Entry &entry, uint32_t stage,
                    const std::function<Status(const Step &)> &visit);
 

@@ -51,13 +51,17 @@ Fault Inquiry::unanswered() const {
 
 std::optional<Fault> compareCalls(int64_t rank, const ChannelState &mine,
                                   int64_t peer, const RankState &theirs) {
-  const ChannelState *there = theirs.find(mine.channel);
-  if (!there || !there->meeting.sameAs(mine.meeting))
-    return std::nullopt;
-  Call a = mine.meeting.call, b = there->meeting.call;
   auto isPair = [](CallKind kind) {
     return kind == CallKind::Send || kind == CallKind::Receive;
   };
+  const ChannelState *there = theirs.find(mine.channel);
+  if (isPair(mine.meeting.call.kind)) // Whose ends choose their channels.
+    for (const ChannelState &other : theirs.channels)
+      if (other.meeting.sameAs(mine.meeting))
+        there = &other;
+  if (!there || !there->meeting.sameAs(mine.meeting))
+    return std::nullopt;
+  Call a = mine.meeting.call, b = there->meeting.call;
   if (isPair(a.kind) && isPair(b.kind))
     a.kind = b.kind = CallKind::Send; // the two ends of one transfer
   if (a == b)

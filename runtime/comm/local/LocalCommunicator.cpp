@@ -21,8 +21,8 @@ Place &LocalGroup::place(int channel) {
 
 LocalCommunicator::LocalCommunicator(std::shared_ptr<World> world, int64_t rank)
     : world(std::move(world)), self(rank),
-      outboxes(this->world->size() * maxChannels),
-      inboxes(this->world->size() * maxChannels) {}
+      outboxes(this->world->size() * maxLanes),
+      inboxes(this->world->size() * maxLanes) {}
 
 Result<Group *> LocalCommunicator::group(const std::vector<int64_t> &members) {
   TANDEM_ASSIGN(int64_t position, positionAmong(members, self, size()));

@@ -51,9 +51,10 @@ public:
                  void *out, int64_t fromPosition, int64_t bytes) override;
   Status broadcast(Group &group, int channel, void *data, int64_t bytes,
                    int64_t root) override;
-  Status send(int64_t to, int channel, const void *data,
-              int64_t bytes) override;
-  Status receive(int64_t from, int channel, void *data, int64_t bytes) override;
+  Status send(int64_t to, int channel, const void *data, int64_t bytes,
+              int lane) override;
+  Status receive(int64_t from, int channel, void *data, int64_t bytes,
+                 int lane) override;
 
   void begin(int channel, const Activity &activity) override;
   void abort(const Status &cause) override { world->abort(cause, self); }
@@ -63,7 +64,7 @@ private:
   /// This rank's side of a call of `bytes`; refused where channel or bytes
   /// cannot be.
   Result<Place *> placeOf(Group &group, int channel, int64_t bytes) const;
-  Status checkPeer(int64_t peer, int channel) const;
+  Status checkPeer(int64_t peer, int channel, int lane) const;
 
   std::shared_ptr<World> world;
   const int64_t self;

@@ -1,6 +1,6 @@
 //===- Mailbox.h - Where a sender and a receiver meet -----------*- C++ -*-===//
 //
-// One Mailbox for each (sender, receiver, channel). The sender posts where
+// One Mailbox for each (sender, receiver, lane). The sender posts where
 // its memory lies and waits; the receiver copies it from there and says so.
 //
 //===----------------------------------------------------------------------===//

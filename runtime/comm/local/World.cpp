@@ -22,9 +22,9 @@ Meeting &World::meeting(const std::vector<int64_t> &members, int channel) {
   return *slot;
 }
 
-Mailbox &World::mailbox(int64_t from, int64_t to, int channel) {
+Mailbox &World::mailbox(int64_t from, int64_t to, int lane) {
   std::lock_guard<std::mutex> lock(mutex);
-  std::unique_ptr<Mailbox> &slot = mailboxes[{from, to, channel}];
+  std::unique_ptr<Mailbox> &slot = mailboxes[{from, to, lane}];
   if (!slot)
     slot = std::make_unique<Mailbox>();
   return *slot;

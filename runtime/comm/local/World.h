@@ -30,7 +30,7 @@ public:
 
   /// Made by whoever comes first; live as long as the world.
   Meeting &meeting(const std::vector<int64_t> &members, int channel);
-  Mailbox &mailbox(int64_t from, int64_t to, int channel);
+  Mailbox &mailbox(int64_t from, int64_t to, int lane);
 
   bool ended() const { return over.load(std::memory_order_seq_cst); }
   Status fault() const;

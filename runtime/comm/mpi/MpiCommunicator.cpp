@@ -58,8 +58,8 @@ int64_t MpiCommunicator::Pieces::bytes(int64_t i) const {
 
 MpiCommunicator::MpiCommunicator(MpiLink &link)
     : link(link), tags(link.world.tagLimit),
-      sent(link.world.size * ActivityTable::channels),
-      received(link.world.size * ActivityTable::channels) {
+      sent(link.world.size * TagLayout::lanes),
+      received(link.world.size * TagLayout::lanes) {
   for (int channel = 0; channel < ActivityTable::channels; ++channel)
     exchanges.emplace_back(link, channel);
 }
@@ -93,18 +93,18 @@ int32_t MpiCommunicator::enter(MpiGroup &group, int channel, const Call &call) {
   return tags.tag(channel, group.hash, round, call);
 }
 
-int32_t MpiCommunicator::enterPair(int64_t peer, int channel,
+int32_t MpiCommunicator::enterPair(int64_t peer, int channel, int lane,
                                    const Call &call) {
   bool sending = call.kind == CallKind::Send;
   std::vector<uint32_t> &counts = sending ? sent : received;
-  uint32_t round = counts[peer * ActivityTable::channels + channel]++;
+  uint32_t round = counts[peer * TagLayout::lanes + lane]++;
   std::vector<int64_t> way{rank(), peer};
   if (!sending)
     std::swap(way[0], way[1]);
-  // A list of three is no group's: pairs never meet groups.
-  uint64_t hash = hashRanks({way[0], way[1], -1});
+  // A list with a negative rank is no group's: pairs never meet groups.
+  uint64_t hash = hashRanks({way[0], way[1], -1 - lane});
   link.plane.activity()[channel].enter({hash, round, call});
-  return tags.tag(channel, hash, round, call);
+  return tags.tag(ActivityTable::channels + lane, hash, round, call);
 }
 
 /// Sends piece i of `in` to rank i; the sum of all ranks' pieces of this
@@ -305,22 +305,24 @@ Status MpiCommunicator::checkPeer(int64_t peer, const char *what) const {
 }
 
 Status MpiCommunicator::send(int64_t to, int channel, const void *data,
-                             int64_t bytes) {
+                             int64_t bytes, int lane) {
   TANDEM_TRY(check(channel, bytes));
+  TANDEM_TRY(checkLane(lane));
   TANDEM_TRY(checkPeer(to, "send to"));
   const Call call{CallKind::Send, DType::U8, ReductionKind::Sum, 0, bytes};
   Exchange &messages = exchanges[channel];
-  messages.sendMatched(data, bytes, to, enterPair(to, channel, call));
+  messages.sendMatched(data, bytes, to, enterPair(to, channel, lane, call));
   return messages.wait();
 }
 
 Status MpiCommunicator::receive(int64_t from, int channel, void *data,
-                                int64_t bytes) {
+                                int64_t bytes, int lane) {
   TANDEM_TRY(check(channel, bytes));
+  TANDEM_TRY(checkLane(lane));
   TANDEM_TRY(checkPeer(from, "receive from"));
   const Call call{CallKind::Receive, DType::U8, ReductionKind::Sum, 0, bytes};
   Exchange &messages = exchanges[channel];
-  messages.receive(data, bytes, from, enterPair(from, channel, call));
+  messages.receive(data, bytes, from, enterPair(from, channel, lane, call));
   return messages.wait();
 }
 
@@ -338,7 +340,8 @@ Status MpiCommunicator::sendBytes(int64_t to, const std::string &bytes) {
   Exchange &messages = exchanges[channel];
   auto send = [&](const void *data, int64_t size) {
     messages.send(data, size, to,
-                  enterPair(to, channel, setUpCall(CallKind::Send, size)));
+                  enterPair(to, channel, TagLayout::setUpLane,
+                            setUpCall(CallKind::Send, size)));
   };
   send(&length, sizeof length);
   if (length > 0)
@@ -350,9 +353,9 @@ Result<std::string> MpiCommunicator::receiveBytes(int64_t from) {
   const int channel = ActivityTable::setUp;
   Exchange &messages = exchanges[channel];
   auto receive = [&](void *data, int64_t size) {
-    messages.receive(
-        data, size, from,
-        enterPair(from, channel, setUpCall(CallKind::Receive, size)));
+    messages.receive(data, size, from,
+                     enterPair(from, channel, TagLayout::setUpLane,
+                               setUpCall(CallKind::Receive, size)));
     return messages.wait();
   };
   int64_t length = 0;
@@ -403,9 +406,11 @@ Status MpiCommunicator::meet() {
     int64_t from = (rank() - distance + n) % n, to = (rank() + distance) % n;
     Exchange &messages = exchanges[channel];
     messages.receive(nullptr, 0, from,
-                     enterPair(from, channel, setUpCall(CallKind::Receive, 0)));
+                     enterPair(from, channel, TagLayout::setUpLane,
+                               setUpCall(CallKind::Receive, 0)));
     messages.send(nullptr, 0, to,
-                  enterPair(to, channel, setUpCall(CallKind::Send, 0)));
+                  enterPair(to, channel, TagLayout::setUpLane,
+                            setUpCall(CallKind::Send, 0)));
     TANDEM_TRY(messages.wait());
   }
   return Status();

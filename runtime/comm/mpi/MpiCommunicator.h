@@ -41,9 +41,10 @@ public:
                  void *out, int64_t fromPosition, int64_t bytes) override;
   Status broadcast(Group &group, int channel, void *data, int64_t bytes,
                    int64_t root) override;
-  Status send(int64_t to, int channel, const void *data,
-              int64_t bytes) override;
-  Status receive(int64_t from, int channel, void *data, int64_t bytes) override;
+  Status send(int64_t to, int channel, const void *data, int64_t bytes,
+              int lane) override;
+  Status receive(int64_t from, int channel, void *data, int64_t bytes,
+                 int lane) override;
 
   void begin(int channel, const Activity &activity) override;
   void abort(const Status &cause) override { link.plane.abort(cause); }
@@ -68,7 +69,7 @@ private:
   };
   Status check(int channel, int64_t amount) const;
   int32_t enter(MpiGroup &group, int channel, const Call &call);
-  int32_t enterPair(int64_t peer, int channel, const Call &call);
+  int32_t enterPair(int64_t peer, int channel, int lane, const Call &call);
   Status sendBytes(int64_t to, const std::string &bytes);
   Result<std::string> receiveBytes(int64_t from);
   Status scatterSum(MpiGroup &group, int channel, const Call &call,

@@ -5,8 +5,8 @@
 namespace tandem {
 namespace {
 
-constexpr int channelBits = 5;
-static_assert(ActivityTable::channels <= 1 << channelBits);
+constexpr int wayBits = 6;
+static_assert(ActivityTable::channels + TagLayout::lanes <= 1 << wayBits);
 
 uint64_t mix(uint64_t hash, uint64_t value) {
   hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
@@ -33,15 +33,15 @@ TagLayout::TagLayout(int64_t limit) {
   int bits = 0;
   while (bits < 31 && (int64_t(2) << bits) - 1 <= limit)
     ++bits;
-  int free = bits - channelBits;
+  int free = bits - wayBits;
   groupBits = free * 2 / 5;
   callBits = free * 2 / 5;
   sequenceBits = free - groupBits - callBits;
 }
 
-int32_t TagLayout::tag(int channel, uint64_t group, uint32_t sequence,
+int32_t TagLayout::tag(int way, uint64_t group, uint32_t sequence,
                        const Call &call) const {
-  auto tag = static_cast<uint32_t>(channel);
+  auto tag = static_cast<uint32_t>(way);
   tag = append(tag, group, groupBits);
   tag = append(tag, sequence, sequenceBits);
   tag = append(tag, hashCall(call), callBits);

@@ -84,6 +84,7 @@ public:
   void wait(int stream, int event) override {
     streams[stream].wait(events[event], events[event].latest());
   }
+  bool discards() const override { return true; }
   void discard(int stream, std::byte *data, size_t bytes) override {
     streams[stream].spoil(data, bytes);
   }

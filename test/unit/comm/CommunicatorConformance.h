@@ -495,6 +495,33 @@ TEST_P(CommunicatorConformance, SendsArriveInOrderOnEachChannel) {
   });
 }
 
+TEST_P(CommunicatorConformance, LanesAreIndependentOfChannelsAndEachOther) {
+  // The ends of a lane are on different channels, and lane 1 is received
+  // first, on a thread of its own while the sender's lane 0 waits.
+  world->run([](Communicator &communicator) {
+    int64_t self = communicator.rank();
+    if (self > 1 || communicator.size() < 2)
+      return;
+    auto transfer = [&](int lane) {
+      for (int32_t round = 0; round < 20; ++round) {
+        int32_t value = self == 0 ? round * 10 + lane : -1;
+        Status status =
+            self == 0 ? communicator.send(1, 1 + lane, &value, 4, lane)
+                      : communicator.receive(0, 5 - lane, &value, 4, lane);
+        EXPECT_TRUE(status.ok()) << status.toString();
+        EXPECT_EQ(value, round * 10 + lane);
+      }
+    };
+    if (self == 1) {
+      transfer(1);
+      return transfer(0);
+    }
+    std::thread other([&] { transfer(0); });
+    transfer(1);
+    other.join();
+  });
+}
+
 TEST_P(CommunicatorConformance, OverlappingGroupsOnTwoChannels) {
   // Two threads a rank, as two streams: all ranks on channel 0, pairs and the
   // even ranks on channel 1, at the same time.
@@ -585,6 +612,12 @@ TEST_P(CommunicatorConformance, WrongArgumentsAreRefused) {
     expectRefused(communicator.permute(group, 0, data, 0, out, -2, 4));
     expectRefused(communicator.send(communicator.rank(), 0, data, 4));
     expectRefused(communicator.receive(communicator.size(), 0, data, 4));
+    if (communicator.size() > 1) {
+      int64_t peer = (communicator.rank() + 1) % communicator.size();
+      expectRefused(communicator.send(peer, 0, data, 4, /*lane=*/-1));
+      expectRefused(
+          communicator.receive(peer, 0, data, 4, Communicator::maxLanes));
+    }
     EXPECT_TRUE(communicator.fault().ok());
     checkAllReduce(communicator, group, DType::F32, 3, ReductionKind::Sum,
                    /*inPlace=*/false);

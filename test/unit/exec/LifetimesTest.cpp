@@ -4,8 +4,8 @@
 namespace tandem {
 namespace {
 
-const fb::Program &programOf(const Plan &plan) {
-  return *plan.table().entries()->Get(0)->programs()->Get(0);
+std::vector<std::vector<ByteRange>> deadOf(const Plan &plan) {
+  return deadAfter(plan, *plan.table().entries()->Get(0), 0);
 }
 
 /// Two maps in a row over [3, 7] floats: 84 bytes each, 64-byte steps.
@@ -29,8 +29,9 @@ protected:
 TEST_F(LifetimesTest, BytesDieAtTheirLastUse) {
   map(x, h);
   map(h, y);
+  sketch.output("y", type, {y});
   Plan plan = sketch.finish();
-  auto dead = deadAfter(programOf(plan), {y});
+  auto dead = deadOf(plan);
   ASSERT_EQ(dead.size(), 2u);
   ASSERT_EQ(dead[0].size(), 1u);
   EXPECT_EQ(dead[0][0].offset, 0u);
@@ -44,8 +45,9 @@ TEST_F(LifetimesTest, AnAliasKeepsItsBytes) {
   map(x, h);
   map(x, y);
   map(reshaped, y);
+  sketch.output("y", type, {y});
   Plan plan = sketch.finish();
-  auto dead = deadAfter(programOf(plan), {y});
+  auto dead = deadOf(plan);
   EXPECT_TRUE(dead[0].empty());
   ASSERT_EQ(dead[1].size(), 1u); // x
   ASSERT_EQ(dead[2].size(), 1u); // h's bytes, by its alias
@@ -57,8 +59,9 @@ TEST_F(LifetimesTest, ReusedBytesDieWhereTheyAreWrittenNext) {
   map(x, h);
   map(h, reused);
   map(reused, y);
+  sketch.output("y", type, {y});
   Plan plan = sketch.finish();
-  auto dead = deadAfter(programOf(plan), {y});
+  auto dead = deadOf(plan);
   EXPECT_EQ(dead[0].size(), 1u);
   EXPECT_EQ(dead[1].size(), 1u);
   EXPECT_EQ(dead[2].size(), 1u);
@@ -67,8 +70,9 @@ TEST_F(LifetimesTest, ReusedBytesDieWhereTheyAreWrittenNext) {
 TEST_F(LifetimesTest, WhatTwoStreamsTouchLives) {
   map(x, h);
   map(h, y, 1);
+  sketch.output("y", type, {y});
   Plan plan = sketch.finish();
-  auto dead = deadAfter(programOf(plan), {y});
+  auto dead = deadOf(plan);
   EXPECT_EQ(dead[0].size(), 1u); // x
   EXPECT_TRUE(dead[1].empty());  // h
 }
