@@ -7,6 +7,7 @@
 #include "runtime/plan/Structure.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <map>
 #include <tuple>
@@ -23,13 +24,15 @@ struct Executor::Prepared {
 struct Executor::Step {
   fb::Opcode op = fb::Opcode::Launch;
   int stream = 0;
-  int event = 0; ///< Record, Wait.
-  HostWork work; ///< What the device runs: `execute` of this step.
+  int eventNumber = 0; ///< Record, Wait.
+  HostWork work;       ///< What the device runs: `execute` of this step.
   const Prepared *prepared = nullptr;
   std::string name; ///< `all_reduce #12 of microbatch 3`
   Activity activity;
   bool faulty = false;
+  bool writesKept = false; ///< A parameter or a state.
   std::vector<ByteRange> dead;
+  TraceEvent event; ///< All but when.
 
   bool isLaunch() const { return op == fb::Opcode::Launch; }
 };
@@ -48,6 +51,8 @@ struct Executor::StreamView {
   /// Workspace beyond what the plan provides, where a kernel wants more.
   std::byte *spare = nullptr;
   int64_t spareBytes = 0;
+  /// While there is one, every instruction is noted.
+  std::unique_ptr<TraceRing> trace;
 };
 
 /// Prepares the steps of one entry.
@@ -101,13 +106,29 @@ private:
   void describeStep(const tandem::Step &at, Step &step) {
     step.op = at.op();
     step.stream = at.instruction().stream();
-    step.event = static_cast<int>(at.instruction().target());
+    step.eventNumber = static_cast<int>(at.instruction().target());
     step.name = instructionName(at.what(), at.index(), at.shownMicrobatch());
     step.activity = {step.name.c_str(), at.location()};
     step.faulty = executor.fault.concerns(executor.rank(), at.what());
+    for (uint32_t a = 0; a < at.outputs(); ++a) {
+      fb::Region region = at.value(at.output(a)).region();
+      step.writesKept |=
+          region == fb::Region::Parameter || region == fb::Region::State;
+    }
+    step.event = {
+        at.what(),   at.location(),   at.index(), at.shownMicrobatch(),
+        step.stream, step.isLaunch(), bytesOf(at)};
     step.work = [executor = &executor, step = &step] {
       return executor->execute(*step);
     };
+  }
+
+  int64_t bytesOf(const tandem::Step &at) const {
+    int64_t bytes = 0;
+    for (uint32_t a = 0; a < at.inputs() + at.outputs(); ++a)
+      bytes += static_cast<int64_t>(
+          plan.argument(program, at.instruction(), a).bytes());
+    return bytes;
   }
 
   std::byte *address(const tandem::Step &at, const fb::Value &value) const {
@@ -356,9 +377,9 @@ Status Executor::run(uint32_t entry) {
     if (step->writesKept && !std::exchange(open, true))
       gate();
     if (step->op == fb::Opcode::Record)
-      device.record(step->stream, step->event);
+      device.record(step->stream, step->eventNumber);
     else if (step->op == fb::Opcode::Wait)
-      device.wait(step->stream, step->event);
+      device.wait(step->stream, step->eventNumber);
     else
       device.enqueue(step->stream, step->work);
     for (const ByteRange &range : step->dead)
@@ -369,13 +390,48 @@ Status Executor::run(uint32_t entry) {
   return status;
 }
 
+namespace {
+
+int64_t now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+} // namespace
+
+void Executor::trace(size_t eventsPerStream) {
+  for (std::unique_ptr<StreamView> &stream : streams)
+    stream->trace = eventsPerStream
+                        ? std::make_unique<TraceRing>(eventsPerStream)
+                        : nullptr;
+}
+
+std::vector<TraceEvent> Executor::traced() const {
+  std::vector<TraceEvent> all;
+  for (const std::unique_ptr<StreamView> &stream : streams)
+    if (stream->trace) {
+      std::vector<TraceEvent> own = stream->trace->events();
+      all.insert(all.end(), own.begin(), own.end());
+    }
+  return all;
+}
+
 Status Executor::execute(Step &step) {
   StreamView &stream = *streams[static_cast<size_t>(step.stream)];
   stream.step.store(&step, std::memory_order_relaxed);
   stream.count.fetch_add(1, std::memory_order_release);
   comm.begin(step.stream, step.activity);
   setCrashActivity(rank(), step.activity.instruction, step.activity.location);
+  int64_t begin = stream.trace ? now() : 0;
   Status status = guarded([&] { return perform(step); });
+  if (stream.trace) {
+    TraceEvent event = step.event;
+    event.step = stepNumber;
+    event.begin = begin;
+    event.end = now();
+    stream.trace->add(event);
+  }
   return status.ok() ? status : fail(step, std::move(status));
 }
 

@@ -30,6 +30,7 @@
 #include "runtime/device/Device.h"
 #include "runtime/exec/FaultPoint.h"
 #include "runtime/exec/RankLayout.h"
+#include "runtime/exec/TraceRing.h"
 #include "runtime/plan/Places.h"
 
 #include <memory>
@@ -70,6 +71,12 @@ public:
   /// first instruction that writes a parameter or a state: whoever still
   /// reads those is waited for there. Null: nobody does.
   void setGate(std::function<void()> gate) { this->gate = std::move(gate); }
+
+  /// Keeps the last `eventsPerStream` instructions of each stream from now on,
+  /// or nothing (0), which is how it begins. Not during a run.
+  void trace(size_t eventsPerStream);
+  /// What was kept, stream by stream. Not during a run.
+  std::vector<TraceEvent> traced() const;
 
   /// Where a rank is, as another thread may ask while it runs. `count` grows
   /// with every instruction that starts; `launch` tells a kernel from a wait

@@ -1,6 +1,8 @@
 #include "runtime/session/RankRunner.h"
+#include "runtime/session/TraceFile.h"
 
 #include <cstdio>
+#include <cstdlib>
 
 namespace tandem {
 
@@ -38,7 +40,12 @@ Status RankRunner::step(uint32_t entry, const PortTensors &inputs) {
 }
 
 RankReply RankRunner::perform(RankTask task, const std::string &text) {
-  (void)text;
+  if (task == RankTask::BeginTrace) {
+    executor_->trace(std::strtoull(text.c_str(), nullptr, 10));
+    return std::string();
+  }
+  if (task == RankTask::TakeTrace)
+    return traceText(*executor_);
   return Status::refused("no task " +
                          std::to_string(static_cast<uint32_t>(task)));
 }

@@ -23,6 +23,8 @@ enum class RankTask : uint32_t {
   AwaitShard,  ///< Say whether that is done, with its record.
   CheckShards, ///< Compare this rank's share of a checkpoint's files.
   LoadShards,  ///< Read this rank's pieces from a checkpoint.
+  BeginTrace,  ///< Keep the last instructions, as many as the text says.
+  TakeTrace,   ///< Give what was kept, as TraceFile.h has it.
 };
 
 using RankReply = Result<std::string>;

@@ -30,6 +30,7 @@ public:
       where = entry(plan).name;
       number("entry.flops", entry, &fb::EntryT::flops);
       number("entry.flops_unsharded", entry, &fb::EntryT::flops_unsharded);
+      number("entry.microbatches", entry, &fb::EntryT::microbatches);
       ports("input", member(entry, &fb::EntryT::inputs));
       ports("output", member(entry, &fb::EntryT::outputs));
       auto programs = member(entry, &fb::EntryT::programs);
@@ -210,6 +211,7 @@ private:
     numbers("parameter.stored_shape", member(parameter, &P::stored_shape));
     number("parameter.view_offset", parameter, &P::view_offset);
     numbers("parameter.view_strides", member(parameter, &P::view_strides));
+    number("parameter.trained", parameter, &P::trained);
   }
 
   void memory(Path<fb::MemoryT> memory) {
@@ -228,6 +230,7 @@ private:
       where += " " + kind + " " + port(plan).name;
       number((kind + ".type").c_str(), port, &fb::PortT::type);
       numbers((kind + ".values").c_str(), member(port, &fb::PortT::values));
+      number((kind + ".parameter").c_str(), port, &fb::PortT::parameter);
       where = outer;
     });
   }
@@ -248,6 +251,36 @@ private:
            this->value(value);
          });
     where = outer;
+    schedule(program);
+  }
+
+  void schedule(Path<fb::ProgramT> program) {
+    list("program.actions", member(program, &fb::ProgramT::actions));
+    list("program.schedule", member(program, &fb::ProgramT::schedule));
+    list("program.pools", member(program, &fb::ProgramT::pools));
+    each(member(program, &fb::ProgramT::actions),
+         [&](size_t, Path<fb::Action> action) {
+           using A = fb::Action;
+           number("action.first", action, &A::first, &A::mutate_first);
+           number("action.count", action, &A::count, &A::mutate_count);
+           number("action.name", action, &A::name, &A::mutate_name);
+           number("action.pool", action, &A::pool, &A::mutate_pool);
+         });
+    each(member(program, &fb::ProgramT::schedule),
+         [&](size_t, Path<fb::ScheduleItem> item) {
+           using I = fb::ScheduleItem;
+           number("schedule.action", item, &I::action, &I::mutate_action);
+           number("schedule.microbatch", item, &I::microbatch,
+                  &I::mutate_microbatch);
+           number("schedule.slot", item, &I::slot, &I::mutate_slot);
+         });
+    each(member(program, &fb::ProgramT::pools),
+         [&](size_t, Path<fb::SlotPool> pool) {
+           using S = fb::SlotPool;
+           number("pool.base", pool, &S::base, &S::mutate_base);
+           number("pool.bytes", pool, &S::bytes, &S::mutate_bytes);
+           number("pool.count", pool, &S::count, &S::mutate_count);
+         });
   }
 
   void instruction(Path<fb::Instruction> it) {

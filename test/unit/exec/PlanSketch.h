@@ -97,6 +97,43 @@ public:
     return add(stage, index, state, 0, bytesOf(index), fb::Region::State);
   }
 
+  //===--- Schedules ------------------------------------------------------===//
+
+  void microbatches(uint32_t count) { entryTable().microbatches = count; }
+  /// The running microbatch's slice of value `whole`.
+  uint32_t slice(uint32_t stage, uint32_t whole, const TensorType &type) {
+    return add(stage, builder.type(type), whole, 0,
+               static_cast<uint64_t>(type.localBytes()),
+               fb::Region::Microbatch);
+  }
+  /// A pool whose slots' values are added by `slotValue`, before any other
+  /// value of the stage is; `placePool` ends it.
+  uint32_t pool(uint32_t stage, uint32_t slots) {
+    program(stage).pools.emplace_back(0, 0, slots);
+    return static_cast<uint32_t>(program(stage).pools.size() - 1);
+  }
+  uint32_t slotValue(uint32_t stage, uint32_t pool, const TensorType &type) {
+    fb::SlotPool &slots = program(stage).pools[pool];
+    uint64_t bytes = static_cast<uint64_t>(type.localBytes());
+    uint64_t offset = slots.bytes();
+    slots.mutate_bytes(offset + (bytes + 63) / 64 * 64);
+    return add(stage, builder.type(type), pool, offset, bytes,
+               fb::Region::Slot);
+  }
+  void placePool(uint32_t stage, uint32_t pool) {
+    fb::SlotPool &slots = program(stage).pools[pool];
+    slots.mutate_base(scratch[stage]);
+    scratch[stage] += slots.bytes() * slots.count();
+  }
+  /// Makes an action of what was added to the stage since its last one.
+  void endAction(uint32_t stage, const std::string &name,
+                 uint32_t pool = kNone) {
+    builder.endAction(program(stage), name, pool);
+  }
+  void schedule(uint32_t stage, const std::vector<fb::ScheduleItem> &items) {
+    program(stage).schedule = items;
+  }
+
   /// An input of all stages; its value has the same number in each, so call
   /// this first. `stages` none: all.
   uint32_t input(const std::string &name, const TensorType &type) {
@@ -107,8 +144,9 @@ public:
     return values[0];
   }
   void output(const std::string &name, const TensorType &type,
-              std::vector<uint32_t> values) {
+              std::vector<uint32_t> values, uint32_t parameter = kNone) {
     entryTable().outputs.push_back(port(name, type, values));
+    entryTable().outputs.back()->parameter = parameter;
   }
 
   struct Place {
@@ -144,14 +182,16 @@ public:
     instruction(stage, op, dim, fromDim, place, root, builder.axisList(axes), 0,
                 args, 0, 0);
   }
-  void send(uint32_t stage, uint32_t value, uint32_t peer) {
+  void send(uint32_t stage, uint32_t value, uint32_t peer,
+            Place place = {0, "here"}, uint8_t lane = 0) {
     Arguments args = push(stage, {value}, {}, {});
-    instruction(stage, fb::Opcode::Send, 0, 0, {0, "here"}, peer, 0, 0, args, 0,
+    instruction(stage, fb::Opcode::Send, lane, 0, place, peer, 0, 0, args, 0,
                 0);
   }
-  void receive(uint32_t stage, uint32_t value, uint32_t peer) {
+  void receive(uint32_t stage, uint32_t value, uint32_t peer,
+               Place place = {0, "here"}, uint8_t lane = 0) {
     Arguments args = push(stage, {}, {value}, {});
-    instruction(stage, fb::Opcode::Recv, 0, 0, {0, "here"}, peer, 0, 0, args, 0,
+    instruction(stage, fb::Opcode::Recv, lane, 0, place, peer, 0, 0, args, 0,
                 0);
   }
   void order(uint32_t stage, fb::Opcode recordOrWait, uint16_t stream,
