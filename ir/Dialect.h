@@ -25,8 +25,9 @@ struct KernelSpec {
   /// The operand whose buffer the first result may take over when that operand
   /// dies here, -1 for none.
   int inPlaceOperand = -1;
-  /// The result must share that operand's buffer (a cache is updated).
-  bool mustShare = false;
+  /// How many results, from the first, must share the buffers of that operand
+  /// and those behind it (a cache is updated, an optimizer's state).
+  int sharedResults = 0;
   /// How many of the last results the kernel can leave out when nothing uses
   /// them.
   int optionalResults = 0;

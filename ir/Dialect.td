@@ -44,6 +44,11 @@ def Tandem_Dialect : Dialect {
     static constexpr llvm::StringLiteral kBackward = "tandem.backward";
     static constexpr llvm::StringLiteral kRecomputed = "tandem.recomputed";
     static constexpr llvm::StringLiteral kAction = "tandem.action";
+    static constexpr llvm::StringLiteral kActions = "tandem.actions";
+    static constexpr llvm::StringLiteral kPools = "tandem.pools";
+    static constexpr llvm::StringLiteral kSchedule = "tandem.schedule";
+    static constexpr llvm::StringLiteral kVirtualStages =
+        "tandem.virtual_stages";
     static constexpr llvm::StringLiteral kSharding = "tandem.sharding";
     static constexpr llvm::StringLiteral kShardings = "tandem.shardings";
     static constexpr llvm::StringLiteral kChoice = "tandem.choice";

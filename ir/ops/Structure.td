@@ -165,6 +165,20 @@ def Tandem_RenameOp : Tandem_Op<"rename", 8, [Pure]> {
   let assemblyFormat = "$input attr-dict `:` functional-type(operands, results)";
 }
 
+def Tandem_MicrobatchViewOp : Tandem_Op<"microbatch_view", 8, [Pure]> {
+  let summary = "the current microbatch's slice of a batch's memory";
+  let description = [{
+    ```mlir
+    %c = tandem.microbatch_view %b : (!tandem.buffer<tensor<4x2x13xi32>>) -> !tandem.buffer<tensor<2x13xi32>>
+    ```
+    Its address follows from the microbatch that the schedule runs; it is only
+    read.
+  }];
+  let arguments = (ins Tandem_BufferType:$input);
+  let results = (outs Tandem_BufferType:$result);
+  let assemblyFormat = "$input attr-dict `:` functional-type(operands, results)";
+}
+
 def Tandem_LaunchOp : Tandem_Op<"launch", 8, [AttrSizedOperandSegments]> {
   let summary = "run a kernel on buffers";
   let description = [{

@@ -1,4 +1,5 @@
 #include "ir/reference/Interpreter.h"
+#include "ir/Actions.h"
 #include "ir/Microbatches.h"
 #include "ir/reference/Distribution.h"
 #include "ir/reference/Exchange.h"
@@ -67,6 +68,18 @@ struct Program {
     values[rank].set(value, turns[next].microbatch, std::move(tensor));
   }
 };
+
+/// In the order of the schedule.
+std::vector<Turn> turnsOf(func::FuncOp function, const Actions &actions) {
+  std::vector<std::vector<Operation *>> ops(actions.size());
+  for (Operation &op : function.getBody().front().without_terminator())
+    ops[Actions::of(&op)].push_back(&op);
+  std::vector<Turn> turns;
+  for (const ScheduleItem &item : actions.schedule())
+    for (Operation *op : ops[item.action])
+      turns.push_back({op, actions.isBody(item.action) ? item.microbatch : -1});
+  return turns;
+}
 
 /// Prologue, the body for each microbatch, epilogue.
 std::vector<Turn> turnsOf(func::FuncOp function, const StepParts &parts) {
@@ -348,12 +361,16 @@ FailureOr<Program> prepare(func::FuncOp function, const Mesh &mesh,
   program.function = function;
   program.ranks = ranksOf(function, mesh);
   StepParts parts(function);
-  if (failed(parts.verify()))
+  if (failed(parts.verify()) || failed(Actions::verify(function)))
     return failure();
-  program.turns = turnsOf(function, parts);
+  Actions actions(function);
+  program.turns =
+      actions.empty() ? turnsOf(function, parts) : turnsOf(function, actions);
+  int64_t microbatches =
+      actions.empty() ? parts.microbatches() : actions.microbatches();
   program.values.resize(program.ranks.size());
   for (RankValues &values : program.values)
-    values.ofMicrobatch.resize(static_cast<size_t>(parts.microbatches()));
+    values.ofMicrobatch.resize(static_cast<size_t>(microbatches));
   for (BlockArgument argument : function.getArguments()) {
     const Tensor *input = inputOf(function, argument.getArgNumber());
     if (failed(expectInput(function, argument.getArgNumber(), input)))
