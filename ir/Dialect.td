@@ -47,6 +47,7 @@ def Tandem_Dialect : Dialect {
     static constexpr llvm::StringLiteral kActions = "tandem.actions";
     static constexpr llvm::StringLiteral kPools = "tandem.pools";
     static constexpr llvm::StringLiteral kSchedule = "tandem.schedule";
+    static constexpr llvm::StringLiteral kSlots = "tandem.slots";
     static constexpr llvm::StringLiteral kVirtualStages =
         "tandem.virtual_stages";
     static constexpr llvm::StringLiteral kSharding = "tandem.sharding";

@@ -225,7 +225,7 @@ private:
       return Outcome::Failed;
     for (size_t r = 0; r < program.ranks.size(); ++r) {
       int64_t to = rankAt(program.ranks[r], send.getPeer());
-      messages[{program.ranks[r], to}].push_back(
+      messages[{program.ranks[r], to, send.getLane()}].push_back(
           {send, program.get(r, send.getInput())});
     }
     return Outcome::Advanced;
@@ -235,11 +235,13 @@ private:
     if (failed(expectPeer(recv, recv.getPeer())))
       return Outcome::Failed;
     for (int64_t rank : program.ranks)
-      if (messages[{rankAt(rank, recv.getPeer()), rank}].empty())
+      if (messages[{rankAt(rank, recv.getPeer()), rank, recv.getLane()}]
+              .empty())
         return Outcome::Waits;
     for (size_t r = 0; r < program.ranks.size(); ++r) {
       int64_t rank = program.ranks[r];
-      auto &queue = messages[{rankAt(rank, recv.getPeer()), rank}];
+      auto &queue =
+          messages[{rankAt(rank, recv.getPeer()), rank, recv.getLane()}];
       Message message = std::move(queue.front());
       queue.pop_front();
       if (message.send.getInput().getType() != recv.getResult().getType())
@@ -293,17 +295,18 @@ private:
   }
 
   LogicalResult expectAllReceived() {
-    for (auto &[ranks, queue] : messages)
+    for (auto &[way, queue] : messages)
       if (!queue.empty())
         return queue.front().send.emitOpError()
-               << "of rank " << ranks.first << " to rank " << ranks.second
-               << " is never received";
+               << "of rank " << std::get<0>(way) << " to rank "
+               << std::get<1>(way) << " is never received";
     return success();
   }
 
   const Mesh &mesh;
   std::vector<Program> programs;
-  std::map<std::pair<int64_t, int64_t>, std::deque<Message>> messages;
+  /// By sender, receiver and lane.
+  std::map<std::tuple<int64_t, int64_t, int64_t>, std::deque<Message>> messages;
 };
 
 //===----------------------------------------------------------------------===//

@@ -241,7 +241,8 @@ private:
   }
 
   Value alloc(Location loc, Type tensor, Operation *source) {
-    auto op = AllocOp::create(builder, loc, bufferOf(tensor), IntegerAttr());
+    auto op = AllocOp::create(builder, loc, bufferOf(tensor), IntegerAttr(),
+                              IntegerAttr());
     copyLayer(source, op);
     return op;
   }
@@ -366,7 +367,7 @@ private:
       auto attr = op->getAttrOfType<IntegerAttr>(name);
       return attr ? attr.getInt() : 0;
     };
-    collective.dim = number("dim");
+    collective.dim = number(op->hasAttr("peer") ? "lane" : "dim");
     collective.fromDim = number("from_dim");
     if (axes)
       collective.axes = axes.getValue(mesh);

@@ -113,13 +113,14 @@ Value CoordinateBuilder::lookup(Value value, Site site) {
 /// Sends and receives what other coordinates, or this one, need of `op`.
 void CoordinateBuilder::exchange(Operation *op) {
   for (Value result : op->getResults())
-    for (Site to : placement.transfersOf(result)) {
+    for (auto [to, lane] : placement.transfersOf(result)) {
       Site from = placement.sitesOf(op)[0];
       int64_t sender = placement.coordinateOf(from);
       int64_t receiver = placement.coordinateOf(to);
       if (sender == coordinate) {
         auto send = SendOp::create(builder, op->getLoc(), values.lookup(result),
-                                   builder.getI64IntegerAttr(receiver));
+                                   builder.getI64IntegerAttr(receiver),
+                                   builder.getI64IntegerAttr(lane));
         copyLayer(op, send);
         append(
             listAt(to.part == StepPart::Body ? from : to, placement.kindOf(op)),
@@ -127,7 +128,8 @@ void CoordinateBuilder::exchange(Operation *op) {
       }
       if (receiver == coordinate) {
         auto recv = RecvOp::create(builder, result.getLoc(), result.getType(),
-                                   builder.getI64IntegerAttr(sender));
+                                   builder.getI64IntegerAttr(sender),
+                                   builder.getI64IntegerAttr(lane));
         copyLayer(op, recv);
         bool ofStage = to.part == StepPart::Body;
         append(listAt(to, placement.firstUse(result, to.index)), recv);

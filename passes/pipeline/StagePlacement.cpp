@@ -48,6 +48,7 @@ LogicalResult StagePlacement::run() {
   if (stages.splitsBackward)
     findWeights();
   findFirstUses();
+  numberLanes();
   return success();
 }
 
@@ -56,9 +57,9 @@ ArrayRef<Site> StagePlacement::sitesOf(Operation *op) const {
   return it == sites.end() ? ArrayRef<Site>() : it->second;
 }
 
-ArrayRef<Site> StagePlacement::transfersOf(Value value) const {
+ArrayRef<Transfer> StagePlacement::transfersOf(Value value) const {
   auto it = transfers.find(value);
-  return it == transfers.end() ? ArrayRef<Site>() : it->second;
+  return it == transfers.end() ? ArrayRef<Transfer>() : it->second;
 }
 
 //===----------------------------------------------------------------------===//
@@ -276,8 +277,9 @@ LogicalResult StagePlacement::findTransfers() {
     if (succeeded(result))
       result = require(op, operand, site);
   });
-  for (auto &[value, to] : transfers)
-    llvm::sort(to);
+  for (auto &[value, list] : transfers)
+    llvm::sort(
+        list, [](const Transfer &a, const Transfer &b) { return a.to < b.to; });
   return result;
 }
 
@@ -307,9 +309,10 @@ LogicalResult StagePlacement::require(Operation *user, Value value, Site site) {
   if (!ofMicrobatch)
     to = {isa<AccumulateOp>(source) ? StepPart::Epilogue : parts.of(source),
           coordinateOf(site)};
-  if (SmallVector<Site, 1> &known = transfers[value]; llvm::none_of(
-          known, [&](Site other) { return !(other < to || to < other); }))
-    known.push_back(to);
+  SmallVector<Transfer, 1> &known = transfers[value];
+  if (llvm::none_of(known,
+                    [&](const Transfer &other) { return other.to == to; }))
+    known.push_back({to});
   return success();
 }
 
@@ -409,6 +412,31 @@ void StagePlacement::noteUse(Value value, Site site, ActionKind kind) {
 
 ActionKind StagePlacement::firstUse(Value value, int64_t stage) const {
   return firstUses.lookup({value, stage});
+}
+
+/// Microbatches take turns in any two actions alike, but not across pairs of
+/// actions.
+void StagePlacement::numberLanes() {
+  using Edge = std::tuple<ActionKind, int64_t, ActionKind, int64_t>;
+  std::map<std::pair<int64_t, int64_t>, std::map<Edge, int64_t>> lanes;
+  for (Operation &op : body.without_terminator())
+    for (Value result : op.getResults()) {
+      auto it = transfers.find(result);
+      if (it == transfers.end())
+        continue;
+      Site from = sitesOf(&op)[0];
+      for (Transfer &transfer : it->second) {
+        Site to = transfer.to;
+        if (to.part != StepPart::Body)
+          continue;
+        auto &known = lanes[{coordinateOf(from), coordinateOf(to)}];
+        Edge edge{kindOf(&op), from.index, firstUse(result, to.index),
+                  to.index};
+        transfer.lane =
+            known.try_emplace(edge, static_cast<int64_t>(known.size()))
+                .first->second;
+      }
+    }
 }
 
 //===----------------------------------------------------------------------===//

@@ -56,6 +56,16 @@ struct Site {
   bool operator<(const Site &other) const {
     return std::tie(part, index) < std::tie(other.part, other.index);
   }
+  bool operator==(const Site &other) const {
+    return part == other.part && index == other.index;
+  }
+};
+
+/// A value on its way: `lane` tells it from others between the same
+/// coordinates that go from or to other actions.
+struct Transfer {
+  Site to;
+  int64_t lane = 0;
 };
 
 /// The parts of the body, in the order in which a microbatch takes them.
@@ -86,7 +96,7 @@ public:
   /// Of an epilogue's value: the coordinate that counts it.
   int64_t homeOf(mlir::Value value) const;
   /// Where `value` is sent to, by site.
-  llvm::ArrayRef<Site> transfersOf(mlir::Value value) const;
+  llvm::ArrayRef<Transfer> transfersOf(mlir::Value value) const;
   /// What of the body `op` belongs to.
   ActionKind kindOf(mlir::Operation *op) const;
   /// The earliest kind of action on `stage` that reads a cloned or transferred
@@ -119,6 +129,7 @@ private:
   bool isWanted(mlir::Operation *op,
                 const llvm::DenseSet<mlir::Operation *> &wanted) const;
   void findFirstUses();
+  void numberLanes();
   void noteUse(mlir::Value value, Site site, ActionKind kind);
   template <typename Visit> void forEachRead(Visit visit);
 
@@ -144,7 +155,7 @@ private:
   llvm::DenseMap<mlir::Operation *, int64_t> homes;
   llvm::DenseSet<mlir::Operation *> everywhere, stageSums;
   // Between sites.
-  llvm::DenseMap<mlir::Value, llvm::SmallVector<Site, 1>> transfers;
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<Transfer, 1>> transfers;
   std::vector<int64_t> pools; ///< By stage.
   llvm::DenseSet<mlir::Operation *> weights;
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, ActionKind> firstUses;
