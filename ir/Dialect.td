@@ -48,6 +48,10 @@ def Tandem_Dialect : Dialect {
     static constexpr llvm::StringLiteral kPools = "tandem.pools";
     static constexpr llvm::StringLiteral kSchedule = "tandem.schedule";
     static constexpr llvm::StringLiteral kSlots = "tandem.slots";
+    static constexpr llvm::StringLiteral kScheduleName =
+        "tandem.schedule_name";
+    static constexpr llvm::StringLiteral kScheduleText =
+        "tandem.schedule_text";
     static constexpr llvm::StringLiteral kVirtualStages =
         "tandem.virtual_stages";
     static constexpr llvm::StringLiteral kSharding = "tandem.sharding";

@@ -2,32 +2,14 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <map>
+
 namespace tandem {
 
 std::string ActionKey::toString() const {
   static constexpr const char *names[] = {"forward", "backward", "weight"};
   return std::string(names[static_cast<int>(kind)]) + "." +
          std::to_string(stage);
-}
-
-ActionOrder gpipeOrder(const StageMap &stages, int64_t coordinate,
-                       int64_t microbatches) {
-  std::vector<int64_t> own;
-  for (int64_t stage = 0; stage < stages.stages(); ++stage)
-    if (stages.coordinateOf[stage] == coordinate)
-      own.push_back(stage);
-  ActionOrder order;
-  auto add = [&](ActionKind kind, int64_t stage) {
-    for (int64_t i = 0; i < microbatches; ++i)
-      order.push_back({{kind, stage}, i});
-  };
-  for (int64_t stage : own)
-    add(ActionKind::Forward, stage);
-  for (int64_t stage : llvm::reverse(own))
-    add(ActionKind::Backward, stage);
-  for (int64_t stage : llvm::reverse(own))
-    add(ActionKind::Weight, stage);
-  return order;
 }
 
 namespace {
@@ -55,26 +37,23 @@ private:
 
 } // namespace
 
-std::vector<ScheduleItem> scheduleOf(const ActionOrder &order,
+std::vector<ScheduleItem> scheduleOf(const ActionList &order,
                                      const std::vector<ActionKey> &keys,
                                      const std::vector<int64_t> &pools) {
   std::vector<ScheduleItem> items = {{0, 0, 0}};
-  for (const OrderedAction &entry : order)
-    for (size_t key = 0; key < keys.size(); ++key)
-      if (keys[key] == entry.action)
-        items.push_back({static_cast<int64_t>(key) + 1, entry.microbatch, 0});
-  auto poolOf = [&](const ScheduleItem &item) {
-    return pools[item.action - 1];
-  };
+  for (const ScheduleAction &action : order) {
+    auto at = llvm::find(keys, ActionKey{action.kind, action.stage});
+    if (at != keys.end())
+      items.push_back({at - keys.begin() + 1, action.microbatch, 0});
+  }
   std::map<std::pair<int64_t, int64_t>, int64_t> left; // pool, microbatch
-  for (size_t i = 1; i < items.size(); ++i)
-    ++left[{poolOf(items[i]), items[i].microbatch}];
+  for (const ScheduleItem &item : llvm::drop_begin(items))
+    ++left[{pools[item.action], item.microbatch}];
   std::map<int64_t, Slots> slots; // by pool
-  for (size_t i = 1; i < items.size(); ++i) {
-    ScheduleItem &item = items[i];
-    Slots &own = slots[poolOf(item)];
+  for (ScheduleItem &item : llvm::drop_begin(items)) {
+    Slots &own = slots[pools[item.action]];
     item.slot = own.take(item.microbatch);
-    if (--left[{poolOf(item), item.microbatch}] == 0)
+    if (--left[{pools[item.action], item.microbatch}] == 0)
       own.release(item.microbatch);
   }
   items.push_back({static_cast<int64_t>(keys.size()) + 1, 0, 0});

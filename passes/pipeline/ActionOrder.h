@@ -1,13 +1,9 @@
 //===- ActionOrder.h - What a coordinate does when --------------*- C++ -*-===//
 //
-// The order in which one `pp` coordinate takes the forward, backward and
-// weight parts of its stages, for which microbatch:
-//
-//   GPipe on the last of 2 stages, 2 microbatches
-//     forward 0, forward 1, backward 0, backward 1
-//
-// Slots follow: a microbatch holds one from its first action of a pool to its
-// last, the lowest that is free.
+// A coordinate's actions of a schedule, as attributes of its function. A
+// microbatch holds a slot from its first action of a pool to its last, the
+// lowest that is free; stages whose values go from one to the other without
+// being sent have one pool.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,20 +29,10 @@ struct ActionKey {
   std::string toString() const;
 };
 
-struct OrderedAction {
-  ActionKey action;
-  int64_t microbatch = 0;
-};
-
-using ActionOrder = std::vector<OrderedAction>;
-
-/// All forward passes, then all backward passes, of one coordinate.
-ActionOrder gpipeOrder(const StageMap &stages, int64_t coordinate,
-                       int64_t microbatches);
-
-/// The schedule of a function whose actions are `keys` in this order, behind
-/// action 0 and in front of one more. `pools`: of each key, by number.
-std::vector<ScheduleItem> scheduleOf(const ActionOrder &order,
+/// The schedule of a function whose body has the actions `keys`, numbered from
+/// 1, between action 0 and one more; others of `order` are left out. `pools`:
+/// of each number.
+std::vector<ScheduleItem> scheduleOf(const ActionList &order,
                                      const std::vector<ActionKey> &keys,
                                      const std::vector<int64_t> &pools);
 

@@ -23,10 +23,11 @@ DenseElementsAttr zerosOf(RankedTensorType type) {
 
 CoordinateBuilder::CoordinateBuilder(func::FuncOp whole,
                                      const StagePlacement &placement,
-                                     const StageMap &stages, int64_t coordinate)
-    : whole(whole), placement(placement), stages(stages),
-      coordinate(coordinate), source(whole.getBody().front()),
-      builder(whole.getContext()) {}
+                                     const PipelineSchedule &pipeline,
+                                     int64_t coordinate)
+    : whole(whole), placement(placement), stages(pipeline.problem),
+      order(pipeline.schedule.actions[coordinate]), coordinate(coordinate),
+      source(whole.getBody().front()), builder(whole.getContext()) {}
 
 LogicalResult CoordinateBuilder::build() {
   create();
@@ -180,12 +181,12 @@ Value CoordinateBuilder::stageTerm(Operation *op, RankedTensorType type) {
 //===----------------------------------------------------------------------===//
 
 /// The actions that are not empty, as the first microbatch takes them.
-std::vector<ActionKey>
-CoordinateBuilder::keysInOrder(const ActionOrder &order) const {
+std::vector<ActionKey> CoordinateBuilder::keysInOrder() const {
   std::vector<ActionKey> keys;
-  for (const OrderedAction &entry : order)
-    if (entry.microbatch == 0 && lists.count({StepPart::Body, entry.action}))
-      keys.push_back(entry.action);
+  for (const ScheduleAction &action : order)
+    if (action.microbatch == 0 &&
+        lists.count({StepPart::Body, {action.kind, action.stage}}))
+      keys.push_back({action.kind, action.stage});
   return keys;
 }
 
@@ -214,29 +215,15 @@ void CoordinateBuilder::sinkReceives(std::vector<Operation *> &list) const {
 
 /// Puts the lists one behind the other into the function.
 void CoordinateBuilder::assemble() {
-  std::vector<List> order = {{StepPart::Prologue, {}}};
+  std::vector<List> all = {{StepPart::Prologue, {}}};
   if (placement.hasBody()) {
-    ActionOrder actions =
-        gpipeOrder(stages, coordinate, placement.stepParts().microbatches());
-    std::vector<ActionKey> keys = keysInOrder(actions);
-    std::vector<std::string> names = {"prologue"};
-    std::vector<int64_t> pools = {-1};
-    std::vector<int64_t> firsts; // of each pool, a stage
-    for (const ActionKey &key : keys) {
-      order.push_back({StepPart::Body, key});
-      names.push_back(key.toString());
-      int64_t first = placement.poolStage(key.stage);
-      if (!llvm::is_contained(firsts, first))
-        firsts.push_back(first);
-      pools.push_back(llvm::find(firsts, first) - firsts.begin());
-    }
-    order.push_back({StepPart::Epilogue, {}});
-    names.push_back("epilogue");
-    pools.push_back(-1);
-    std::vector<int64_t> ofKeys(pools.begin() + 1, pools.end() - 1);
-    Actions::write(function, names, pools, scheduleOf(actions, keys, ofKeys));
+    std::vector<ActionKey> keys = keysInOrder();
+    for (const ActionKey &key : keys)
+      all.push_back({StepPart::Body, key});
+    all.push_back({StepPart::Epilogue, {}});
+    writeActions(keys);
   }
-  for (auto [number, list] : llvm::enumerate(order)) {
+  for (auto [number, list] : llvm::enumerate(all)) {
     sinkReceives(lists[list]);
     for (Operation *op : lists[list]) {
       if (placement.hasBody())
@@ -244,6 +231,22 @@ void CoordinateBuilder::assemble() {
       block->push_back(op);
     }
   }
+}
+
+void CoordinateBuilder::writeActions(const std::vector<ActionKey> &keys) {
+  std::vector<std::string> names = {"prologue"};
+  std::vector<int64_t> pools = {-1};
+  std::vector<int64_t> firsts; // of each pool, a stage
+  for (const ActionKey &key : keys) {
+    names.push_back(key.toString());
+    int64_t first = placement.poolStage(key.stage);
+    if (!llvm::is_contained(firsts, first))
+      firsts.push_back(first);
+    pools.push_back(llvm::find(firsts, first) - firsts.begin());
+  }
+  names.push_back("epilogue");
+  pools.push_back(-1);
+  Actions::write(function, names, pools, scheduleOf(order, keys, pools));
 }
 
 //===----------------------------------------------------------------------===//

@@ -18,7 +18,7 @@ namespace tandem {
 class CoordinateBuilder {
 public:
   CoordinateBuilder(mlir::func::FuncOp whole, const StagePlacement &placement,
-                    const StageMap &stages, int64_t coordinate);
+                    const PipelineSchedule &pipeline, int64_t coordinate);
 
   /// Puts the function in front of the whole.
   mlir::LogicalResult build();
@@ -46,10 +46,11 @@ private:
   Site returnSite(mlir::Value value) const;
   void append(const List &list, mlir::Operation *op);
 
-  std::vector<ActionKey> keysInOrder(const ActionOrder &order) const;
+  std::vector<ActionKey> keysInOrder() const;
   void sinkReceives(std::vector<mlir::Operation *> &list) const;
   bool isTransfer(mlir::Operation *op) const;
   void assemble();
+  void writeActions(const std::vector<ActionKey> &keys);
   mlir::LogicalResult finish();
   mlir::Value broadcast(mlir::Value value, unsigned index);
   mlir::LogicalResult
@@ -57,7 +58,8 @@ private:
 
   mlir::func::FuncOp whole;
   const StagePlacement &placement;
-  const StageMap &stages;
+  const ScheduleProblem &stages;
+  const ActionList order;
   int64_t coordinate;
   mlir::Block &source;
   mlir::OpBuilder builder;

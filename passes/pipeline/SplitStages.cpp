@@ -1,3 +1,4 @@
+#include "passes/pipeline/ChosenSchedule.h"
 #include "passes/pipeline/CoordinateBuilder.h"
 #include "passes/pipeline/Passes.h"
 
@@ -9,25 +10,18 @@ namespace tandem {
 
 namespace {
 
-/// Stage s is the coordinate's whose number is s modulo their count.
-StageMap stageMapOf(ModuleOp module) {
-  StageMap stages;
-  stages.coordinates = meshOf(module).sizeOf("pp");
-  auto count =
-      module->getAttrOfType<IntegerAttr>(TandemDialect::kVirtualStages);
-  int64_t all = stages.coordinates * (count ? count.getInt() : 1);
-  for (int64_t stage = 0; stage < all; ++stage)
-    stages.coordinateOf.push_back(stage % stages.coordinates);
-  return stages;
-}
-
-LogicalResult split(func::FuncOp function, const StageMap &stages) {
-  StagePlacement placement(function, stages);
+LogicalResult split(func::FuncOp function, const ChosenSchedule &chosen) {
+  StagePlacement placement(function, chosen.stages());
   if (failed(placement.run()))
     return failure();
-  for (int64_t coordinate = 0; coordinate < stages.coordinates; ++coordinate)
-    if (failed(
-            CoordinateBuilder(function, placement, stages, coordinate).build()))
+  Result<PipelineSchedule> pipeline =
+      chosen.of(placement.stepParts().microbatches());
+  if (!pipeline.ok())
+    return function.emitOpError(pipeline.status().message());
+  int64_t coordinates = chosen.stages().coordinates;
+  for (int64_t coordinate = 0; coordinate < coordinates; ++coordinate)
+    if (failed(CoordinateBuilder(function, placement, *pipeline, coordinate)
+                   .build()))
       return failure();
   function.erase();
   return success();
@@ -36,10 +30,14 @@ LogicalResult split(func::FuncOp function, const StageMap &stages) {
 struct SplitStagesPass : impl::SplitStagesBase<SplitStagesPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    StageMap stages = stageMapOf(module);
+    Result<ChosenSchedule> chosen = ChosenSchedule::of(module);
+    if (!chosen.ok()) {
+      module.emitError(chosen.status().message());
+      return signalPassFailure();
+    }
     for (auto function :
          llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
-      if (!function.isExternal() && failed(split(function, stages)))
+      if (!function.isExternal() && failed(split(function, *chosen)))
         return signalPassFailure();
   }
 };

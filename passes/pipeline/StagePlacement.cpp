@@ -21,7 +21,8 @@ bool givesScalars(Operation *op) {
 
 } // namespace
 
-StagePlacement::StagePlacement(func::FuncOp function, const StageMap &stages)
+StagePlacement::StagePlacement(func::FuncOp function,
+                               const ScheduleProblem &stages)
     : function(function), stages(stages), body(function.getBody().front()),
       parts(function), pools(stages.stages()) {
   std::iota(pools.begin(), pools.end(), 0);
@@ -45,7 +46,7 @@ LogicalResult StagePlacement::run() {
   placeEpilogue();
   if (failed(findTransfers()))
     return failure();
-  if (stages.splitsBackward)
+  if (stages.split)
     findWeights();
   findFirstUses();
   numberLanes();

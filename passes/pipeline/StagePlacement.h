@@ -33,20 +33,12 @@
 #define TANDEM_PASSES_PIPELINE_STAGEPLACEMENT_H
 
 #include "ir/Microbatches.h"
+#include "passes/strategy/PipelineSchedule.h"
 
 #include <map>
 #include <set>
 
 namespace tandem {
-
-/// The stages of a module and who runs them.
-struct StageMap {
-  int64_t coordinates = 1;           ///< Positions of `pp`.
-  std::vector<int64_t> coordinateOf; ///< By stage.
-  bool splitsBackward = false;       ///< Gradients of weights on their own.
-
-  int64_t stages() const { return static_cast<int64_t>(coordinateOf.size()); }
-};
 
 /// Where operations run: of the body a stage, otherwise a coordinate.
 struct Site {
@@ -68,12 +60,10 @@ struct Transfer {
   int64_t lane = 0;
 };
 
-/// The parts of the body, in the order in which a microbatch takes them.
-enum class ActionKind { Forward = 0, Backward = 1, Weight = 2 };
-
 class StagePlacement {
 public:
-  StagePlacement(mlir::func::FuncOp function, const StageMap &stages);
+  /// `stages`: how many there are, where, and whether backward is split.
+  StagePlacement(mlir::func::FuncOp function, const ScheduleProblem &stages);
 
   /// Emits errors: an operation without a mark, or one that reads what only a
   /// later stage has.
@@ -141,7 +131,7 @@ private:
   }
 
   mlir::func::FuncOp function;
-  const StageMap &stages;
+  const ScheduleProblem &stages;
   mlir::Block &body;
   StepParts parts;
   bool hasBody_ = false;
