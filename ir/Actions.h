@@ -39,6 +39,8 @@ struct ScheduleItem {
 
 class Actions {
 public:
+  /// Of a straight-line function.
+  Actions() = default;
   /// What the attributes of `function` say.
   explicit Actions(mlir::func::FuncOp function);
 
