@@ -330,9 +330,9 @@ private:
       inputs.push_back(buffers[operand]);
     }
     for (int i = 0; i < spec.sharedResults; ++i) {
-      if (mayOverwrite(op, spec.inPlaceOperand + i))
+      if (mayOverwrite(op, i))
         continue;
-      Value &shared = inputs[spec.inPlaceOperand + i];
+      Value &shared = inputs[i];
       Value own = alloc(op->getLoc(), op->getResult(i).getType(), op);
       copy(op, shared, own);
       shared = own;
@@ -347,7 +347,7 @@ private:
     for (OpResult result : op->getResults().take_front(results)) {
       int number = static_cast<int>(result.getResultNumber());
       Value buffer = number < spec.sharedResults
-                         ? inputs[spec.inPlaceOperand + number]
+                         ? inputs[number]
                          : alloc(op->getLoc(), result.getType(), op);
       outputs.push_back(buffer);
       hold(result, buffer);
