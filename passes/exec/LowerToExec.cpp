@@ -420,7 +420,8 @@ private:
       if (!aliases)
         continue;
       Value state = buffers[function.getArgument(i)];
-      if (terminator->getOperand(aliases.getInt()) == state)
+      Value value = terminator->getOperand(aliases.getInt());
+      if (value == state || takePlace(value, state))
         continue;
       changed.push_back({aliases.getInt(), state});
       states.insert(state);
@@ -436,6 +437,44 @@ private:
       copy(sources[index], terminator->getOperand(index), state);
       terminator->setOperand(index, state);
     }
+  }
+
+  /// Makes what computes a state's new value write it into the state's place,
+  /// where nothing reads the old value from there on.
+  bool takePlace(Value value, Value state) {
+    auto made = value.getDefiningOp<AllocOp>();
+    if (!made || made.getType() != state.getType())
+      return false;
+    Operation *first = nullptr;
+    for (Operation *user : value.getUsers()) {
+      if (isa<RenameOp>(user))
+        return false;
+      if (!first || user->isBeforeInBlock(first))
+        first = user;
+    }
+    bool repeats = actions.microbatches() > 1 && actions.isBody(first);
+    if (repeats || isReadFrom(state, first) ||
+        llvm::count(function.getBody().front().getTerminator()->getOperands(),
+                    value) > 1)
+      return false;
+    value.replaceAllUsesWith(state);
+    made.erase();
+    return true;
+  }
+
+  /// Whether `buffer` is read behind `first`, or by it in another way than lane
+  /// by lane in place.
+  static bool isReadFrom(Value buffer, Operation *first) {
+    for (OpOperand &use : buffer.getUses()) {
+      Operation *user = use.getOwner();
+      auto launch = dyn_cast<LaunchOp>(user);
+      bool inPlace = launch && launch.getInPlace() == use.getOperandNumber();
+      if (user == first ? !inPlace : first->isBeforeInBlock(user))
+        return true;
+      if (isa<RenameOp>(user) && isReadFrom(user->getResult(0), first))
+        return true;
+    }
+    return false;
   }
 
   /// The operation whose layer a copy of a returned tensor has.
