@@ -25,14 +25,12 @@ struct KernelSpec {
   /// The operand whose buffer the first result may take over when that operand
   /// dies here, -1 for none.
   int inPlaceOperand = -1;
-  /// The result must share that operand's buffer (a cache is updated).
-  bool mustShare = false;
+  /// So many first results take the places of as many first operands, which
+  /// the kernel updates (a cache, an optimizer's state).
+  int sharedResults = 0;
   /// How many of the last results the kernel can leave out when nothing uses
   /// them.
   int optionalResults = 0;
-  /// So many first results take the places of as many first operands, which
-  /// the kernel updates.
-  int sharedResults = 0;
 };
 
 /// A double as `KernelSpec::numbers` hold it.

@@ -44,6 +44,16 @@ def Tandem_Dialect : Dialect {
     static constexpr llvm::StringLiteral kBackward = "tandem.backward";
     static constexpr llvm::StringLiteral kRecomputed = "tandem.recomputed";
     static constexpr llvm::StringLiteral kAction = "tandem.action";
+    static constexpr llvm::StringLiteral kActions = "tandem.actions";
+    static constexpr llvm::StringLiteral kPools = "tandem.pools";
+    static constexpr llvm::StringLiteral kSchedule = "tandem.schedule";
+    static constexpr llvm::StringLiteral kSlots = "tandem.slots";
+    static constexpr llvm::StringLiteral kScheduleName =
+        "tandem.schedule_name";
+    static constexpr llvm::StringLiteral kScheduleText =
+        "tandem.schedule_text";
+    static constexpr llvm::StringLiteral kVirtualStages =
+        "tandem.virtual_stages";
     static constexpr llvm::StringLiteral kSharding = "tandem.sharding";
     static constexpr llvm::StringLiteral kShardings = "tandem.shardings";
     static constexpr llvm::StringLiteral kChoice = "tandem.choice";

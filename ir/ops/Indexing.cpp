@@ -345,7 +345,7 @@ ShardingRule UpdateSliceOp::getShardingRule() {
 }
 
 KernelSpec UpdateSliceOp::getKernelSpec() {
-  return {"update_slice", {}, 0, true};
+  return {"update_slice", {}, 0, 1};
 }
 
 LogicalResult UpdateSliceOp::evaluate(Operands operands, Results results) {

@@ -118,9 +118,11 @@ def Tandem_SendOp : Tandem_Op<"send", 4, []> {
     ```mlir
     tandem.send %x to 1 : tensor<2x5x48xf32>
     ```
-    To the rank with `pp` coordinate `peer` and equal other coordinates.
+    To the rank with `pp` coordinate `peer` and equal other coordinates. What
+    one coordinate sends to another in one `lane` is received in that order.
   }];
-  let arguments = (ins Tandem_Tensor:$input, I64Attr:$peer);
+  let arguments = (ins Tandem_Tensor:$input, I64Attr:$peer,
+                       DefaultValuedAttr<I64Attr, "0">:$lane);
   let assemblyFormat = "$input `to` $peer attr-dict `:` type($input)";
 }
 def Tandem_RecvOp : Tandem_Op<"recv", 4, []> {
@@ -130,7 +132,7 @@ def Tandem_RecvOp : Tandem_Op<"recv", 4, []> {
     %x = tandem.recv from 0 : tensor<2x5x48xf32>
     ```
   }];
-  let arguments = (ins I64Attr:$peer);
+  let arguments = (ins I64Attr:$peer, DefaultValuedAttr<I64Attr, "0">:$lane);
   let results = (outs Tandem_Tensor:$result);
   let assemblyFormat = "`from` $peer attr-dict `:` type($result)";
 }
@@ -145,9 +147,11 @@ def Tandem_AllocOp : Tandem_Op<"alloc", 8> {
     ```mlir
     %b = tandem.alloc {offset = 4096 : i64} : !tandem.buffer<tensor<2x5x48xf32>>
     ```
-    `offset` is set by place-buffers.
+    `offset` is set by place-buffers: from the start of the arena's scratch
+    part or, where there is a `pool`, of the slot that the running microbatch
+    has in it.
   }];
-  let arguments = (ins OptionalAttr<I64Attr>:$offset);
+  let arguments = (ins OptionalAttr<I64Attr>:$offset, OptionalAttr<I64Attr>:$pool);
   let results = (outs Tandem_BufferType:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
 }
@@ -159,6 +163,20 @@ def Tandem_RenameOp : Tandem_Op<"rename", 8, [Pure]> {
     %c = tandem.rename %b : (!tandem.buffer<tensor<4x6xf32>>) -> !tandem.buffer<tensor<24xf32>>
     ```
     Where a reshape moves nothing.
+  }];
+  let arguments = (ins Tandem_BufferType:$input);
+  let results = (outs Tandem_BufferType:$result);
+  let assemblyFormat = "$input attr-dict `:` functional-type(operands, results)";
+}
+
+def Tandem_MicrobatchViewOp : Tandem_Op<"microbatch_view", 8, [Pure]> {
+  let summary = "the current microbatch's slice of a batch's memory";
+  let description = [{
+    ```mlir
+    %c = tandem.microbatch_view %b : (!tandem.buffer<tensor<4x2x13xi32>>) -> !tandem.buffer<tensor<2x13xi32>>
+    ```
+    Its address follows from the microbatch that the schedule runs; it is only
+    read.
   }];
   let arguments = (ins Tandem_BufferType:$input);
   let results = (outs Tandem_BufferType:$result);
@@ -192,7 +210,7 @@ def Tandem_CommunicateOp : Tandem_Op<"communicate", 8, [AttrSizedOperandSegments
     ```
     `collective` is the name of the phase-2 operation; its attributes keep
     their names. `target` is the peer of a send or recv, the root of a
-    broadcast.
+    broadcast; `dim` is the lane of a send or recv.
   }];
   let arguments = (ins StrAttr:$collective, Variadic<Tandem_BufferType>:$inputs,
       Variadic<Tandem_BufferType>:$outputs,

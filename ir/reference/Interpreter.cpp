@@ -1,4 +1,5 @@
 #include "ir/reference/Interpreter.h"
+#include "ir/Actions.h"
 #include "ir/Microbatches.h"
 #include "ir/reference/Distribution.h"
 #include "ir/reference/Exchange.h"
@@ -67,6 +68,18 @@ struct Program {
     values[rank].set(value, turns[next].microbatch, std::move(tensor));
   }
 };
+
+/// In the order of the schedule.
+std::vector<Turn> turnsOf(func::FuncOp function, const Actions &actions) {
+  std::vector<std::vector<Operation *>> ops(actions.size());
+  for (Operation &op : function.getBody().front().without_terminator())
+    ops[Actions::of(&op)].push_back(&op);
+  std::vector<Turn> turns;
+  for (const ScheduleItem &item : actions.schedule())
+    for (Operation *op : ops[item.action])
+      turns.push_back({op, actions.isBody(item.action) ? item.microbatch : -1});
+  return turns;
+}
 
 /// Prologue, the body for each microbatch, epilogue.
 std::vector<Turn> turnsOf(func::FuncOp function, const StepParts &parts) {
@@ -212,7 +225,7 @@ private:
       return Outcome::Failed;
     for (size_t r = 0; r < program.ranks.size(); ++r) {
       int64_t to = rankAt(program.ranks[r], send.getPeer());
-      messages[{program.ranks[r], to}].push_back(
+      messages[{program.ranks[r], to, send.getLane()}].push_back(
           {send, program.get(r, send.getInput())});
     }
     return Outcome::Advanced;
@@ -222,11 +235,13 @@ private:
     if (failed(expectPeer(recv, recv.getPeer())))
       return Outcome::Failed;
     for (int64_t rank : program.ranks)
-      if (messages[{rankAt(rank, recv.getPeer()), rank}].empty())
+      if (messages[{rankAt(rank, recv.getPeer()), rank, recv.getLane()}]
+              .empty())
         return Outcome::Waits;
     for (size_t r = 0; r < program.ranks.size(); ++r) {
       int64_t rank = program.ranks[r];
-      auto &queue = messages[{rankAt(rank, recv.getPeer()), rank}];
+      auto &queue =
+          messages[{rankAt(rank, recv.getPeer()), rank, recv.getLane()}];
       Message message = std::move(queue.front());
       queue.pop_front();
       if (message.send.getInput().getType() != recv.getResult().getType())
@@ -280,17 +295,18 @@ private:
   }
 
   LogicalResult expectAllReceived() {
-    for (auto &[ranks, queue] : messages)
+    for (auto &[way, queue] : messages)
       if (!queue.empty())
         return queue.front().send.emitOpError()
-               << "of rank " << ranks.first << " to rank " << ranks.second
-               << " is never received";
+               << "of rank " << std::get<0>(way) << " to rank "
+               << std::get<1>(way) << " is never received";
     return success();
   }
 
   const Mesh &mesh;
   std::vector<Program> programs;
-  std::map<std::pair<int64_t, int64_t>, std::deque<Message>> messages;
+  /// By sender, receiver and lane.
+  std::map<std::tuple<int64_t, int64_t, int64_t>, std::deque<Message>> messages;
 };
 
 //===----------------------------------------------------------------------===//
@@ -348,12 +364,16 @@ FailureOr<Program> prepare(func::FuncOp function, const Mesh &mesh,
   program.function = function;
   program.ranks = ranksOf(function, mesh);
   StepParts parts(function);
-  if (failed(parts.verify()))
+  if (failed(parts.verify()) || failed(Actions::verify(function)))
     return failure();
-  program.turns = turnsOf(function, parts);
+  Actions actions(function);
+  program.turns =
+      actions.empty() ? turnsOf(function, parts) : turnsOf(function, actions);
+  int64_t microbatches =
+      actions.empty() ? parts.microbatches() : actions.microbatches();
   program.values.resize(program.ranks.size());
   for (RankValues &values : program.values)
-    values.ofMicrobatch.resize(static_cast<size_t>(parts.microbatches()));
+    values.ofMicrobatch.resize(static_cast<size_t>(microbatches));
   for (BlockArgument argument : function.getArguments()) {
     const Tensor *input = inputOf(function, argument.getArgNumber());
     if (failed(expectInput(function, argument.getArgNumber(), input)))

@@ -5,8 +5,9 @@
 //
 //   phase 1   one rank runs the entry's function on global tensors
 //   phase 2   every rank runs it on its part of them, all in lockstep
-//   phase 3   every rank runs the function of its `pp` coordinate; sends and
-//             receives match in order for each pair of ranks
+//   phase 3   every rank runs the function of its `pp` coordinate, its actions
+//             as its schedule says; sends and receives match in order for
+//             each pair of ranks
 //
 // In all phases inputs go in and results come out as global tensors, by name:
 //

@@ -1,5 +1,6 @@
 #include "passes/emit/EmitPlan.h"
 
+#include "ir/Actions.h"
 #include "ir/Buffers.h"
 #include "runtime/mesh/Collectives.h"
 
@@ -136,9 +137,13 @@ private:
     uint32_t stage = stageOf(function);
     for (BlockArgument argument : function.getArguments()) {
       unsigned i = argument.getArgNumber();
-      if (auto view =
-              function.getArgAttrOfType<ViewAttr>(i, TandemDialect::kParameter))
-        hold(builder.plan.parameters, parameterOf(view, argument), stage);
+      if (auto view = function.getArgAttrOfType<ViewAttr>(
+              i, TandemDialect::kParameter)) {
+        uint32_t index = parameterOf(view, argument);
+        hold(builder.plan.parameters, index, stage);
+        if (function.getArgAttr(i, TandemDialect::kAliases))
+          builder.plan.parameters[index]->trained = true;
+      }
       if (auto state =
               function.getArgAttrOfType<StringAttr>(i, TandemDialect::kState))
         hold(builder.plan.states, stateOf(state, argument), stage);
@@ -158,6 +163,7 @@ private:
         parameters.try_emplace({view, argument.getType()}, parameters.size());
     if (!added)
       return it->second;
+    parameterOfView.try_emplace(view, it->second);
     auto made = std::make_unique<fb::ParameterT>();
     RankedTensorType tensor = tensorOf(argument);
     SmallVector<int64_t> shape = globalShape(tensor);
@@ -235,6 +241,8 @@ private:
       auto value = function->getAttrOfType<IntegerAttr>(attr);
       return value ? static_cast<uint64_t>(value.getInt()) : 0;
     };
+    made->microbatches =
+        static_cast<uint32_t>(Actions(function).microbatches());
     made->flops = number("tandem.flops");
     made->flops_unsharded = number("tandem.flops_unsharded");
     for (size_t stage = 0; stage < stages(); ++stage)
@@ -247,6 +255,8 @@ private:
     fb::EntryT &entry = entryOf(function);
     stage = stageOf(function);
     program = entry.programs[stage].get();
+    actions = Actions(function);
+    action = 0;
     current.clear();
     reshaped.clear();
     Block &body = function.getBody().front();
@@ -257,15 +267,24 @@ private:
               argument.getArgNumber(), TandemDialect::kInput))
         setPort(entry.inputs, input, argument, stage);
     for (Operation &op : body.without_terminator()) {
+      if (!isa<LaunchOp, CommunicateOp>(op))
+        continue;
+      endActionsBefore(Actions::of(&op));
       if (auto launch = dyn_cast<LaunchOp>(op))
         emitLaunch(launch);
-      else if (auto communicate = dyn_cast<CommunicateOp>(op))
-        emitCommunicate(communicate);
+      else
+        emitCommunicate(cast<CommunicateOp>(op));
     }
     for (auto [i, value] : llvm::enumerate(body.getTerminator()->getOperands()))
       if (auto output = function.getResultAttrOfType<StringAttr>(
-              i, TandemDialect::kOutput))
-        setPort(entry.outputs, output, value, stage);
+              i, TandemDialect::kOutput)) {
+        fb::PortT &port = setPort(entry.outputs, output, value, stage);
+        if (auto view = function.getResultAttrOfType<ViewAttr>(
+                i, TandemDialect::kGradient))
+          port.parameter = parameterOfView.lookup_or(view, kNone);
+      }
+    endActionsBefore(actions.size());
+    emitSchedule(function);
     fb::MemoryT &memory = *builder.plan.memory[stage];
     auto number = [&](StringRef attr) {
       return static_cast<uint64_t>(
@@ -275,6 +294,43 @@ private:
         std::max(memory.arena_peak, number("tandem.arena_peak"));
     memory.arena_lower_bound =
         std::max(memory.arena_lower_bound, number("tandem.arena_lower_bound"));
+  }
+
+  //===--- Actions --------------------------------------------------------===//
+
+  /// A body that runs once is straight-line.
+  bool repeats() const { return actions.microbatches() > 1; }
+
+  void endActionsBefore(int64_t next) {
+    if (!repeats())
+      return;
+    for (; action < next; ++action) {
+      int64_t pool = actions.poolOf(action);
+      builder.endAction(*program, actions.nameOf(action).str(),
+                        pool < 0 ? kNone : static_cast<uint32_t>(pool));
+    }
+  }
+
+  void emitSchedule(func::FuncOp function) {
+    if (!repeats())
+      return;
+    for (const ScheduleItem &item : actions.schedule())
+      program->schedule.emplace_back(static_cast<uint32_t>(item.action),
+                                     static_cast<uint32_t>(item.microbatch),
+                                     static_cast<uint32_t>(item.slot));
+    auto slots =
+        function->getAttrOfType<DenseI64ArrayAttr>(TandemDialect::kSlots);
+    for (int64_t i = 0; slots && i + 2 < slots.size(); i += 3)
+      program->pools.emplace_back(static_cast<uint64_t>(slots[i]),
+                                  static_cast<uint64_t>(slots[i + 1]),
+                                  static_cast<uint32_t>(slots[i + 2]));
+  }
+
+  /// Whether the running action updates the memory of `root` in place, as the
+  /// others of its kind do: a sum over microbatches.
+  bool isCarried(Value root) {
+    Operation *op = root.getDefiningOp();
+    return repeats() && actions.isBody(action) && op && !actions.isBody(op);
   }
 
   void emitArgument(func::FuncOp function, BlockArgument argument) {
@@ -308,7 +364,7 @@ private:
   uint32_t read(Value buffer) {
     Value root = rootOf(buffer);
     auto it = current.find(root);
-    uint32_t owner = it != current.end() ? it->second : write(root);
+    uint32_t owner = it != current.end() ? it->second : first(root);
     uint32_t type = typeOf(buffer);
     if (program->values[owner].type() == type)
       return owner;
@@ -316,6 +372,15 @@ private:
     if (added)
       known->second = reshape(owner, buffer);
     return known->second;
+  }
+
+  /// The first value of a memory that nothing has written yet.
+  uint32_t first(Value root) {
+    auto view = root.getDefiningOp<MicrobatchViewOp>();
+    if (!view)
+      return write(root);
+    uint32_t batch = read(view.getInput());
+    return current[root] = addValue(root, fb::Region::Microbatch, batch, 0);
   }
 
   uint32_t reshape(uint32_t owner, Value buffer) {
@@ -340,11 +405,15 @@ private:
     Value root = rootOf(buffer);
     uint32_t number;
     if (auto it = current.find(root); it != current.end()) {
+      if (isCarried(root))
+        return it->second;
       fb::Value old = program->values[it->second];
       number = addValue(buffer, old.region(), old.index(), old.offset());
     } else {
       auto alloc = cast<AllocOp>(root.getDefiningOp());
-      number = addValue(buffer, fb::Region::Arena, 0,
+      std::optional<uint64_t> pool = alloc.getPool();
+      number = addValue(buffer, pool ? fb::Region::Slot : fb::Region::Arena,
+                        static_cast<uint32_t>(pool.value_or(0)),
                         static_cast<uint64_t>(*alloc.getOffset()));
     }
     current[root] = number;
@@ -431,8 +500,8 @@ private:
     llvm_unreachable("lower-to-exec writes names of the table only");
   }
 
-  void setPort(std::vector<std::unique_ptr<fb::PortT>> &ports, StringAttr name,
-               Value buffer, uint32_t stage) {
+  fb::PortT &setPort(std::vector<std::unique_ptr<fb::PortT>> &ports,
+                     StringAttr name, Value buffer, uint32_t stage) {
     fb::PortT *port = nullptr;
     for (auto &known : ports)
       if (known->name == name.getValue())
@@ -446,6 +515,7 @@ private:
       ports.push_back(std::move(made));
     }
     port->values[stage] = read(buffer);
+    return *port;
   }
 
   //===--------------------------------------------------------------------===//
@@ -491,11 +561,13 @@ private:
   SmallVector<func::FuncOp> functions; // with a body
   std::map<std::string, int> uses;     // of a stored tensor, by key
   DenseMap<std::pair<Attribute, Type>, uint32_t> parameters;
-  DenseMap<Attribute, uint32_t> states;
+  DenseMap<Attribute, uint32_t> parameterOfView, states;
   std::map<uint32_t, uint64_t> bytesOfType;
   // Of the program that is being written.
   fb::ProgramT *program = nullptr;
   uint32_t stage = 0;
+  Actions actions;
+  int64_t action = 0; ///< That instructions are added to.
   /// By buffer: the value that its memory holds.
   DenseMap<Value, uint32_t> current;
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> reshaped; // to a type

@@ -1,6 +1,8 @@
+#include "ir/Actions.h"
 #include "ir/Buffers.h"
 #include "ir/Identity.h"
 #include "ir/Layers.h"
+#include "ir/ops/MapProgram.h"
 #include "passes/exec/Passes.h"
 #include "runtime/mesh/Collectives.h"
 
@@ -44,7 +46,8 @@ std::optional<CollectiveKind> collectiveKind(Operation *op) {
 class Lowering {
 public:
   Lowering(func::FuncOp function, const Mesh &mesh)
-      : function(function), mesh(mesh), builder(function.getContext()) {}
+      : function(function), mesh(mesh), builder(function.getContext()),
+        actions(function) {}
 
   LogicalResult run() {
     Block &body = function.getBody().front();
@@ -61,6 +64,7 @@ public:
     SmallVector<Operation *> ops;
     for (Operation &op : body.without_terminator())
       ops.push_back(&op);
+    findPrologueEnd(ops);
     for (Operation *op : ops)
       if (failed(visit(op)))
         return failure();
@@ -81,6 +85,10 @@ private:
       return communicate(op, *kind);
     if (auto constant = dyn_cast<ConstantOp>(op))
       return fill(constant);
+    if (auto microbatch = dyn_cast<MicrobatchOp>(op))
+      return view(microbatch);
+    if (auto sum = dyn_cast<AccumulateOp>(op))
+      return accumulate(sum);
     if (auto broadcast = dyn_cast<BroadcastInDimOp>(op))
       if (isFolded(broadcast)) {
         holders[rootOf(buffers[broadcast.getInput()])].push_back(broadcast);
@@ -98,16 +106,93 @@ private:
     return launch(op);
   }
 
+  //===--------------------------------------------------------------------===//
+  // Microbatches
+  //===--------------------------------------------------------------------===//
+
+  /// Where operations of the prologue may be added.
+  void findPrologueEnd(ArrayRef<Operation *> ops) {
+    prologueEnd = function.getBody().front().getTerminator();
+    for (Operation *op : llvm::reverse(ops))
+      if (Actions::of(op) > 0)
+        prologueEnd = op;
+  }
+
+  /// Whether `root` holds the same through all microbatches: an argument, or
+  /// what the prologue made.
+  bool isOfStep(Value root) const {
+    Operation *op = root.getDefiningOp();
+    return !op || !actions.isBody(op);
+  }
+
+  LogicalResult view(MicrobatchOp op) {
+    Value batch = buffers[op.getInput()];
+    Type type = bufferOf(op.getType());
+    Operation *made;
+    if (actions.microbatches() == 1)
+      made = RenameOp::create(builder, op.getLoc(), type, batch);
+    else
+      made = MicrobatchViewOp::create(builder, op.getLoc(), type, batch);
+    copyLayer(op, made);
+    hold(op, made->getResult(0));
+    return success();
+  }
+
+  /// Zero in the prologue, then grown in place by each microbatch.
+  LogicalResult accumulate(AccumulateOp op) {
+    Value term = buffers[op.getInput()];
+    std::vector<int64_t> shape = toVector(globalShape(op.getType()));
+    if (actions.microbatches() == 1 &&
+        bufferOf(op.getType()) == term.getType()) {
+      hold(op, term);
+      return success();
+    }
+    Value total;
+    if (actions.microbatches() == 1) {
+      total = alloc(op.getLoc(), op.getType(), op);
+      createLaunch(op, "map", term, total, MapProgram().input(0).numbers(),
+                   identityRule(shape), -1);
+    } else {
+      total = zeros(op, shape);
+      ShardingRule rule = identityRule(shape);
+      rule.operands.push_back(rule.operands[0]);
+      rule.additive = true;
+      createLaunch(
+          op, "map", {total, term}, total,
+          MapProgram().input(0).input(1).apply(map_opcode::Add).numbers(),
+          std::move(rule), -1);
+    }
+    hold(op, total);
+    return success();
+  }
+
+  Value zeros(AccumulateOp op, const std::vector<int64_t> &shape) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(prologueEnd);
+    Value total = alloc(op.getLoc(), op.getType(), op);
+    ShardingRule rule = identityRule(shape);
+    rule.operands.clear();
+    auto fill = createLaunch(op, "fill", {}, total, {numberBits(0)},
+                             std::move(rule), -1);
+    for (Operation *made : {total.getDefiningOp(), fill.getOperation()}) {
+      made->setAttr(TandemDialect::kAction, builder.getI64IntegerAttr(0));
+      made->removeAttr(TandemDialect::kBackward);
+    }
+    return total;
+  }
+
   void hold(Value tensor, Value buffer) {
     buffers[tensor] = buffer;
     holders[rootOf(buffer)].push_back(tensor);
   }
 
   /// Whether `op` may write over its operand `index`: nothing reads that
-  /// memory later or beside it, and it belongs to this run or to a state that
-  /// changes.
+  /// memory later, for another microbatch or beside it, and it belongs to this
+  /// run or to a state that changes.
   bool mayOverwrite(Operation *op, unsigned index) {
     Value root = rootOf(buffers[op->getOperand(index)]);
+    if (actions.microbatches() > 1 && actions.isBody(op) && isOfStep(root))
+      return false;
     if (auto argument = dyn_cast<BlockArgument>(root)) {
       // Buffers follow the tensor arguments that they replace.
       unsigned number = argument.getArgNumber() - function.getNumArguments();
@@ -156,7 +241,8 @@ private:
   }
 
   Value alloc(Location loc, Type tensor, Operation *source) {
-    auto op = AllocOp::create(builder, loc, bufferOf(tensor), IntegerAttr());
+    auto op = AllocOp::create(builder, loc, bufferOf(tensor), IntegerAttr(),
+                              IntegerAttr());
     copyLayer(source, op);
     return op;
   }
@@ -213,6 +299,9 @@ private:
         RuleAttr::get(builder.getContext(), std::move(rule)),
         inPlace < 0 ? IntegerAttr() : builder.getI64IntegerAttr(inPlace));
     copyLayer(op, launch);
+    if (atEnd && !actions.empty())
+      launch->setAttr(TandemDialect::kAction,
+                      builder.getI64IntegerAttr(actions.size() - 1));
     return launch;
   }
 
@@ -240,9 +329,11 @@ private:
       }
       inputs.push_back(buffers[operand]);
     }
-    if (spec.mustShare && !mayOverwrite(op, spec.inPlaceOperand)) {
-      Value &shared = inputs[spec.inPlaceOperand];
-      Value own = alloc(op->getLoc(), op->getResult(0).getType(), op);
+    for (int i = 0; i < spec.sharedResults; ++i) {
+      if (mayOverwrite(op, i))
+        continue;
+      Value &shared = inputs[i];
+      Value own = alloc(op->getLoc(), op->getResult(i).getType(), op);
       copy(op, shared, own);
       shared = own;
     }
@@ -254,14 +345,16 @@ private:
       rule.results.pop_back();
     }
     for (OpResult result : op->getResults().take_front(results)) {
-      bool shares = spec.mustShare && result.getResultNumber() == 0;
-      Value buffer = shares ? inputs[spec.inPlaceOperand]
-                            : alloc(op->getLoc(), result.getType(), op);
+      int number = static_cast<int>(result.getResultNumber());
+      Value buffer = number < spec.sharedResults
+                         ? inputs[number]
+                         : alloc(op->getLoc(), result.getType(), op);
       outputs.push_back(buffer);
       hold(result, buffer);
     }
     createLaunch(op, spec.kernel, inputs, outputs, spec.numbers,
-                 std::move(rule), spec.mustShare ? -1 : spec.inPlaceOperand);
+                 std::move(rule),
+                 spec.sharedResults ? -1 : spec.inPlaceOperand);
     return success();
   }
 
@@ -274,7 +367,7 @@ private:
       auto attr = op->getAttrOfType<IntegerAttr>(name);
       return attr ? attr.getInt() : 0;
     };
-    collective.dim = number("dim");
+    collective.dim = number(op->hasAttr("peer") ? "lane" : "dim");
     collective.fromDim = number("from_dim");
     if (axes)
       collective.axes = axes.getValue(mesh);
@@ -313,6 +406,7 @@ private:
   /// copied to its place, behind copies of what else is returned from there.
   void finish(Operation *terminator, unsigned arguments) {
     builder.setInsertionPoint(terminator);
+    atEnd = true;
     SmallVector<Operation *> sources;
     for (OpOperand &operand : terminator->getOpOperands()) {
       sources.push_back(sourceOf(operand.get(), terminator));
@@ -326,7 +420,8 @@ private:
       if (!aliases)
         continue;
       Value state = buffers[function.getArgument(i)];
-      if (terminator->getOperand(aliases.getInt()) == state)
+      Value value = terminator->getOperand(aliases.getInt());
+      if (value == state || takePlace(value, state))
         continue;
       changed.push_back({aliases.getInt(), state});
       states.insert(state);
@@ -342,6 +437,44 @@ private:
       copy(sources[index], terminator->getOperand(index), state);
       terminator->setOperand(index, state);
     }
+  }
+
+  /// Makes what computes a state's new value write it into the state's place,
+  /// where nothing reads the old value from there on.
+  bool takePlace(Value value, Value state) {
+    auto made = value.getDefiningOp<AllocOp>();
+    if (!made || made.getType() != state.getType())
+      return false;
+    Operation *first = nullptr;
+    for (Operation *user : value.getUsers()) {
+      if (isa<RenameOp>(user))
+        return false;
+      if (!first || user->isBeforeInBlock(first))
+        first = user;
+    }
+    bool repeats = actions.microbatches() > 1 && actions.isBody(first);
+    if (repeats || isReadFrom(state, first) ||
+        llvm::count(function.getBody().front().getTerminator()->getOperands(),
+                    value) > 1)
+      return false;
+    value.replaceAllUsesWith(state);
+    made.erase();
+    return true;
+  }
+
+  /// Whether `buffer` is read behind `first`, or by it in another way than lane
+  /// by lane in place.
+  static bool isReadFrom(Value buffer, Operation *first) {
+    for (OpOperand &use : buffer.getUses()) {
+      Operation *user = use.getOwner();
+      auto launch = dyn_cast<LaunchOp>(user);
+      bool inPlace = launch && launch.getInPlace() == use.getOperandNumber();
+      if (user == first ? !inPlace : first->isBeforeInBlock(user))
+        return true;
+      if (isa<RenameOp>(user) && isReadFrom(user->getResult(0), first))
+        return true;
+    }
+    return false;
   }
 
   /// The operation whose layer a copy of a returned tensor has.
@@ -365,6 +498,9 @@ private:
   func::FuncOp function;
   const Mesh &mesh;
   OpBuilder builder;
+  Actions actions;
+  Operation *prologueEnd = nullptr;
+  bool atEnd = false; ///< Whether launches belong to the last action.
   DenseMap<Value, Value> buffers; ///< By tensor.
   /// By buffer: the tensors that were in it at any time.
   DenseMap<Value, SmallVector<Value>> holders;

@@ -14,7 +14,11 @@ def LowerToExec : Pass<"tandem-lower-to-exec", "::mlir::ModuleOp"> {
     `KernelOpInterface` names, into buffers of its own; a broadcast that only
     elementwise kernels read is folded into their rules; a reshape that moves
     nothing renames its operand's buffer; an update of a state writes into the
-    state's buffer. Collectives, sends and receives become
+    state's buffer, and that of a parameter into the parameter's. A microbatch
+    is a view of the batch's buffer; what is accumulated over microbatches is
+    zero in the prologue and grows in place; of one microbatch both are only
+    other names. Nothing in the body writes over what another microbatch still
+    reads. Collectives, sends and receives become
     `tandem.communicate`, with the workspace that `Collectives.h` asks for.
 
     Postcondition: phase 4, buffers without offsets.
@@ -38,10 +42,16 @@ def PlaceBuffers : Pass<"tandem-place-buffers", "::mlir::ModuleOp"> {
     Transformation: where a launch may work in place and its operand dies
     there, the result takes the operand's buffer over. Then buffers that are
     alive at once are kept apart (`passes/strategy/ArenaPlacement.h`); inputs
-    of the entry live from its start, results until its end.
+    of the entry live from its start, results until its end. Where a body runs
+    several times, what one action leaves for another lies in a slot of its
+    pool, of which there are as many as microbatches are under way; what an
+    action alone uses is scratch that all actions share; both together are one
+    block that lives while the body runs.
 
-    Postcondition: every `tandem.alloc` has an offset; functions carry
-    `tandem.arena_peak` and `tandem.arena_lower_bound`, in bytes.
+    Postcondition: every `tandem.alloc` has an offset, and a pool where it lies
+    in a slot; functions carry `tandem.arena_peak` and
+    `tandem.arena_lower_bound`, in bytes, and with pools `tandem.slots`: of each
+    its first byte, the bytes of a slot, and the number of slots.
 
     ```mlir
     tandem.mesh @mesh = <["tp"=1]>

@@ -1,3 +1,4 @@
+#include "passes/pipeline/ChosenSchedule.h"
 #include "passes/pipeline/Passes.h"
 #include "passes/strategy/StageAssignment.h"
 
@@ -49,8 +50,13 @@ struct AssignStagesPass : impl::AssignStagesBase<AssignStagesPass> {
     std::map<int64_t, double> costs = unitCosts(module);
     if (costs.empty())
       return;
+    Result<ChosenSchedule> schedule = ChosenSchedule::of(module);
+    if (!schedule.ok()) {
+      module.emitError(schedule.status().message());
+      return signalPassFailure();
+    }
     StageProblem problem;
-    problem.stages = meshOf(module).sizeOf("pp");
+    problem.stages = schedule->stages().stages();
     for (auto [layer, cost] : costs)
       problem.costs.push_back(cost);
     Result<StageSolution> solution = solve(problem);

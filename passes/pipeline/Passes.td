@@ -11,8 +11,10 @@ def AssignStages : Pass<"tandem-assign-stages", "::mlir::ModuleOp"> {
     Precondition: a phase-1 module whose operations carry `tandem.layer`.
 
     Transformation: the units (embedding, layers, head) are cut into as many
-    contiguous runs as the mesh's `pp` axis has positions, so that the slowest
-    is as fast as it can be (`passes/strategy/StageAssignment.h`). A unit's
+    contiguous runs as the schedule has stages (`ChosenSchedule.h`: module
+    attributes `tandem.schedule_name`, `tandem.virtual_stages`,
+    `tandem.schedule_text`; one for each position of the mesh's `pp` axis where
+    there are none), so that the slowest is as fast as it can be (`passes/strategy/StageAssignment.h`). A unit's
     cost is its share of each entry's work: floating-point operations of
     products and attention, and one for each element that other operations
     give.
@@ -38,13 +40,22 @@ def SplitStages : Pass<"tandem-split-stages", "::mlir::ModuleOp"> {
     Precondition: phase 2, operations marked by `assign-stages`.
 
     Transformation: each function becomes one for each `pp` coordinate, with
-    the operations of its stage. A value that another stage needs is sent
-    right behind its definition and received at that stage's start, in the
-    order of the senders' stages and of their definitions. A value that an
-    earlier stage needs is an error: values go forward only, so that no cycle
-    can arise.
-    Operations that depend on constants and entry inputs alone
-    are cloned. A result marked `tandem.everywhere` is broadcast over `pp`.
+    the operations of its stages. A value that another coordinate needs is sent
+    right behind its definition and received in front of its first use there,
+    but transfers of one coordinate keep the order of the whole, so that none
+    waits for another in a circle. Forward values go to later stages, gradients
+    to earlier ones; anything else is an error. Operations that depend on
+    constants and entry inputs alone, or on constants and parameters alone, are
+    cloned. The epilogue of a training step goes where its results are wanted
+    (`StagePlacement.h`): a parameter is updated by every coordinate that holds
+    it, and a sum of scalars of several coordinates becomes each one's own
+    terms and an `all_reduce` over `pp`. A result marked `tandem.everywhere` is
+    broadcast over `pp`.
+
+    A function with microbatches gets actions and a schedule
+    (`ir/Actions.h`): operations marked `tandem.backward` are backward, and
+    with a schedule that splits backward, what no other stage and no earlier
+    layer waits for is of weights.
 
     Postcondition: phase 3; functions carry `tandem.entry` and `tandem.pp`.
 

@@ -15,7 +15,9 @@ def VerifyPhase : Pass<"tandem-verify-phase", "::mlir::ModuleOp"> {
     * a tensor without the encoding `#tandem.local` in phases 2 and 3, or with
       it in phase 1, and one that is not in a buffer in phase 4;
     * where some operations of a function carry `tandem.layer`, one that does
-      not and depends on more than constants.
+      not and depends on more than constants;
+    * actions and a schedule that do not fit each other or the operations
+      (`ir/Actions.h`).
 
     Postcondition: the module as it was.
 

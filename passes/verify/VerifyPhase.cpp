@@ -1,3 +1,4 @@
+#include "ir/Actions.h"
 #include "passes/verify/Passes.h"
 
 using namespace mlir;
@@ -28,7 +29,8 @@ struct VerifyPhasePass : impl::VerifyPhaseBase<VerifyPhasePass> {
       return signalPassFailure();
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (failed(verifyNames(function)) ||
-          (!function.isExternal() && failed(verifyLayers(function))))
+          (!function.isExternal() && failed(verifyLayers(function))) ||
+          failed(Actions::verify(function)))
         return signalPassFailure();
   }
 
