@@ -69,7 +69,10 @@ public:
       if (failed(visit(op)))
         return failure();
     finish(body.getTerminator(), arguments);
-    for (Operation *op : llvm::reverse(ops))
+    ops.append(shorter);
+    for (Operation *op : ops)
+      op->dropAllReferences();
+    for (Operation *op : ops)
       op->erase();
     body.eraseArguments(0, arguments);
     function.setFunctionType(
@@ -79,8 +82,30 @@ public:
   }
 
 private:
+  /// A kernel adds a few terms at once: the first ones of a long sum, then
+  /// their sum and the next.
+  LogicalResult shorten(SumOp sum) {
+    constexpr size_t kMostTerms = 7; // inputs of kernel `map`
+    while (sum.getInputs().size() > kMostTerms) {
+      SmallVector<Value> terms(sum.getInputs());
+      auto first = SumOp::create(builder, sum.getLoc(),
+                                 ArrayRef<Value>(terms).take_front(kMostTerms));
+      copyLayer(sum, first);
+      shorter.push_back(first);
+      if (failed(launch(first)))
+        return failure();
+      SmallVector<Value> rest = {first.getResult()};
+      llvm::append_range(rest, ArrayRef<Value>(terms).drop_front(kMostTerms));
+      sum->setOperands(rest);
+    }
+    return success();
+  }
+
   LogicalResult visit(Operation *op) {
     builder.setInsertionPoint(op);
+    if (auto sum = dyn_cast<SumOp>(op))
+      if (failed(shorten(sum)))
+        return failure();
     if (std::optional<CollectiveKind> kind = collectiveKind(op))
       return communicate(op, *kind);
     if (auto constant = dyn_cast<ConstantOp>(op))
@@ -501,7 +526,8 @@ private:
   Actions actions;
   Operation *prologueEnd = nullptr;
   bool atEnd = false; ///< Whether launches belong to the last action.
-  DenseMap<Value, Value> buffers; ///< By tensor.
+  DenseMap<Value, Value> buffers;   ///< By tensor.
+  SmallVector<Operation *> shorter; ///< Parts of long sums.
   /// By buffer: the tensors that were in it at any time.
   DenseMap<Value, SmallVector<Value>> holders;
 };

@@ -143,7 +143,8 @@ private:
                                  i.axes(),
                                  i.rule(),
                                  step.inputs(),
-                                 step.outputs()};
+                                 step.outputs(),
+                                 isZeros(step)};
     for (uint32_t a = 0; a < step.inputs(); ++a)
       key.push_back(step.value(step.input(a)).type());
     for (uint32_t a = 0; a < step.outputs(); ++a)
@@ -171,9 +172,23 @@ private:
         operands.push_back(&step.inputType(i));
       for (uint32_t i = 0; i < step.outputs(); ++i)
         results.push_back(&step.outputType(i));
-      return checkLaunch(step.rule(), operands, results, stageTerms,
-                         plan.mesh());
+      return checkLaunch(step.rule(), operands, results,
+                         isZeros(step) ? anyTerms() : stageTerms, plan.mesh());
     });
+  }
+
+  /// Zeros on every rank are also the terms of a sum of zeros.
+  static bool isZeros(const Step &step) {
+    return step.op() == fb::Opcode::Launch &&
+           std::strcmp(step.what(), "fill") == 0 &&
+           step.numbers() == std::vector<int64_t>{0};
+  }
+
+  AxisList anyTerms() const {
+    AxisList terms;
+    for (const Axis &axis : plan.mesh().axes())
+      terms.push_back(plan.mesh().whole(axis.name));
+    return terms;
   }
 
   static Status argumentCounts(const Step &step) {
