@@ -60,7 +60,8 @@ public:
     findInitial();
     TANDEM_TRY(takeInputs());
     TANDEM_TRY(walkInstructions(plan, entry, stage, [&](const Step &step) {
-      return noteWriter(step);
+      noteWriters(step);
+      return Status();
     }));
     TANDEM_TRY(sequence.each([&](const Step &step) { return visit(step); }));
     TANDEM_TRY(checkOutputs());
@@ -225,22 +226,23 @@ private:
     return false;
   }
 
-  /// One instruction writes a value, another one may update it.
-  Status noteWriter(const Step &step) {
+  /// One instruction writes a value, another one may update it: the first of
+  /// each in the program.
+  void noteWriters(const Step &step) {
     for (uint32_t i = 0; i < step.outputs(); ++i)
-      TANDEM_TRY(noteWriter(step, step.output(i)));
-    return step.workspace() == kNone ? Status()
-                                     : noteWriter(step, step.workspace());
+      noteWriter(step, step.output(i));
+    if (step.workspace() != kNone)
+      noteWriter(step, step.workspace());
   }
 
-  Status noteWriter(const Step &step, uint32_t v) {
-    if (isReadOnly(step.value(v)))
-      return Status(); // Said where it happens.
-    uint32_t &writer = (updates(step, v) ? updaters : writers)[v];
-    if (writer != kNone)
-      return step.refused("value " + std::to_string(v) + " is written twice");
-    writer = step.index();
-    return Status();
+  void noteWriter(const Step &step, uint32_t v) {
+    uint32_t &writer = writerFor(step, v);
+    if (writer == kNone)
+      writer = step.index();
+  }
+
+  uint32_t &writerFor(const Step &step, uint32_t v) {
+    return (updates(step, v) ? updaters : writers)[v];
   }
 
   bool isReadOnly(const fb::Value &value) const {
@@ -381,6 +383,8 @@ private:
                                ? ", a parameter"
                                : ", a slice of an input"));
     }
+    if (writerFor(step, v) != step.index())
+      return step.refused(name + " is written twice");
     return checkRaces(step, v, name);
   }
 

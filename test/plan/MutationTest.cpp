@@ -3,6 +3,7 @@
 
 #include "LayerPlan.h"
 #include "Mutations.h"
+#include "test/unit/exec/PipelineSketch.h"
 
 #ifdef TANDEM_COMPILED_PLANS
 #include "CompiledPlans.h"
@@ -43,6 +44,15 @@ std::vector<LayerOptions> layerPlans() {
   return plans;
 }
 
+fb::PlanT pipelinePlan(Pipeline::Order order, bool streams) {
+  Pipeline pipeline;
+  pipeline.order = order;
+  pipeline.streams = streams;
+  PlanSketch sketch = pipeline.sketch();
+  (void)sketch.finish(); // Declares the memory.
+  return std::move(sketch.builder.plan);
+}
+
 /// What a message says of each kind of mutation: one of these.
 const std::map<std::string, std::vector<const char *>> &expectedWords() {
   static const std::vector<const char *>
@@ -52,6 +62,7 @@ const std::map<std::string, std::vector<const char *>> &expectedWords() {
                "which nothing before it",
                "neither written nor read",
                "written twice",
+               "of its 3 updates",
                "it moves"},
       types = {"does not fit", "is split by",      "unreduced over",
                "is declared",  "its factors make", "dimensions, its rule",
@@ -64,7 +75,24 @@ const std::map<std::string, std::vector<const char *>> &expectedWords() {
     a.insert(a.end(), b.begin(), b.end());
     return a;
   };
+  const std::vector<const char *> runs = {
+      "is out of range", "its schedule skips", "for microbatch", "has slot",
+      "is still in flight"};
   static const std::map<std::string, std::vector<const char *>> words = {
+      {"run skipped", runs},
+      {"run repeated", runs},
+      {"run of another action", runs},
+      {"run of another microbatch", runs},
+      {"run in another slot", runs},
+      {"runs exchanged", order},
+      {"action moved", {"the one before it ends at"}},
+      {"action cut", {"the one before it ends at", "its actions end at"}},
+      {"action without its pool", runs},
+      {"pool far away", {"its values end at byte"}},
+      {"pool of small slots", {"declares slots of"}},
+      {"pool of large slots", {"declares slots of"}},
+      {"pool of more slots", {"its schedule uses"}},
+      {"pool of fewer slots", range},
       {"dropped", both(order, {"nothing reads what it writes",
                                "its parameter is declared"})},
       {"swapped", order},
@@ -129,11 +157,14 @@ const std::map<std::string, std::vector<const char *>> &expectedWords() {
 class PlanMutations : public testing::Test {
 protected:
   /// Tries mutations of a plan, at most `most` of each kind.
-  void mutate(const fb::PlanT &plan, const std::string &name, size_t most) {
+  /// `only` those whose kinds say it.
+  void mutate(const fb::PlanT &plan, const std::string &name, size_t most,
+              const std::string &only = "") {
     ASSERT_EQ(verdict(plan), "fine") << name;
     std::map<std::string, std::vector<Mutation>> kinds;
     for (Mutation &mutation : test::mutationsOf(plan))
-      kinds[mutation.kind].push_back(std::move(mutation));
+      if (mutation.kind.rfind(only, 0) == 0)
+        kinds[mutation.kind].push_back(std::move(mutation));
     for (const auto &[kind, mutations] : kinds) {
       kindsSeen.insert(kind);
       size_t step = (mutations.size() + most - 1) / most;
@@ -186,6 +217,11 @@ private:
 TEST_F(PlanMutations, OfPlansByHand) {
   for (const LayerOptions &options : layerPlans())
     mutate(test::layerPlan(options), options.mesh, 100);
+  mutate(pipelinePlan(Pipeline::Order::GPipe, false), "GPipe", 100);
+  // An event of the microbatch before may be enough: schedules alone.
+  for (const char *only : {"run", "action", "pool"})
+    mutate(pipelinePlan(Pipeline::Order::OneForwardOneBackward, true), "1F1B",
+           100, only);
   checkAll();
   for (const auto &[kind, words] : expectedWords())
     EXPECT_TRUE(kindsSeen.count(kind)) << "no mutation is " << kind;

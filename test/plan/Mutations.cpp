@@ -18,6 +18,28 @@ fb::ProgramT &programOf(fb::PlanT &plan, size_t p) {
   return *plan.entries.back()->programs[p];
 }
 
+/// Takes an instruction out of the list and of its action.
+void erase(fb::ProgramT &program, size_t i) {
+  program.instructions.erase(program.instructions.begin() +
+                             static_cast<long>(i));
+  for (fb::Action &action : program.actions)
+    if (action.first() > i)
+      action.mutate_first(action.first() - 1);
+    else if (action.first() + action.count() > i)
+      action.mutate_count(action.count() - 1);
+}
+
+/// Puts an instruction behind instruction `i`, into its action.
+void insertBehind(fb::ProgramT &program, size_t i, fb::Instruction it) {
+  program.instructions.insert(
+      program.instructions.begin() + static_cast<long>(i) + 1, it);
+  for (fb::Action &action : program.actions)
+    if (action.first() > i)
+      action.mutate_first(action.first() + 1);
+    else if (action.first() + action.count() > i)
+      action.mutate_count(action.count() + 1);
+}
+
 bool isCollective(fb::Opcode op) {
   return op >= fb::Opcode::AllReduce && op <= fb::Opcode::Broadcast;
 }
@@ -41,6 +63,8 @@ public:
     memory();
     parameters();
     ports();
+    for (size_t p = 0; p < plan.entries.back()->programs.size(); ++p)
+      schedule(p);
     return std::move(mutations);
   }
 
@@ -123,10 +147,8 @@ private:
   }
 
   void dropped(size_t p, size_t i) {
-    add("dropped", place(p, i), [=](fb::PlanT &plan) {
-      auto &list = programOf(plan, p).instructions;
-      list.erase(list.begin() + static_cast<long>(i));
-    });
+    add("dropped", place(p, i),
+        [=](fb::PlanT &plan) { erase(programOf(plan, p), i); });
   }
 
   void swapped(size_t p, size_t i) {
@@ -210,8 +232,7 @@ private:
     if (at(p, i).inputs() > 0) {
       uint32_t in = args(p, i, false)[0], out = args(p, i, true)[0];
       add("skipped", place(p, i), [=](fb::PlanT &plan) {
-        auto &list = programOf(plan, p).instructions;
-        list.erase(list.begin() + static_cast<long>(i));
+        erase(programOf(plan, p), i);
         rewire(plan, p, i, out, in);
       });
       // A broadcast of what all have by now changes nothing.
@@ -298,8 +319,7 @@ private:
     rewire(plan, p, i + 1, out, args[1]);
     again.mutate_first_arg(static_cast<uint32_t>(program.args.size()));
     program.args.insert(program.args.end(), args.begin(), args.end());
-    program.instructions.insert(
-        program.instructions.begin() + static_cast<long>(i) + 1, again);
+    insertBehind(program, i, again);
   }
 
   void transfer(size_t p, size_t i) {
@@ -311,9 +331,8 @@ private:
             " to " + std::to_string(peer));
     if (at(p, i).op() == fb::Opcode::Send)
       add("sent twice", place(p, i), [=](fb::PlanT &plan) {
-        auto &list = programOf(plan, p).instructions;
-        fb::Instruction again = list[i];
-        list.insert(list.begin() + static_cast<long>(i), again);
+        fb::ProgramT &program = programOf(plan, p);
+        insertBehind(program, i, program.instructions[i]);
       });
     add("turned round", place(p, i), [=](fb::PlanT &plan) {
       fb::Instruction &it = programOf(plan, p).instructions[i];
@@ -508,6 +527,93 @@ private:
               on("another value", [=](fb::PortT &it) { it.values[p] = o; });
         }
     }
+  }
+
+  //===--- Schedules ------------------------------------------------------===//
+
+  void schedule(size_t p) {
+    const fb::ProgramT &program = *plan.entries.back()->programs[p];
+    for (size_t k = 0; k < program.schedule.size(); ++k)
+      scheduled(p, k);
+    for (size_t a = 0; a < program.actions.size(); ++a) {
+      auto on = [&](const char *kind,
+                    const std::function<void(fb::Action &)> &edit) {
+        add(kind, "pp " + std::to_string(p) + " action " + std::to_string(a),
+            [=](fb::PlanT &plan) { edit(programOf(plan, p).actions[a]); });
+      };
+      on("action moved",
+         [](fb::Action &it) { it.mutate_first(it.first() + 1); });
+      on("action cut", [](fb::Action &it) { it.mutate_count(it.count() - 1); });
+      on("action without its pool", [](fb::Action &it) {
+        it.mutate_pool(it.pool() == kNone ? 0 : kNone);
+      });
+    }
+    for (size_t k = 0; k < program.pools.size(); ++k)
+      pool(p, k);
+  }
+
+  void scheduled(size_t p, size_t k) {
+    std::string where = "pp " + std::to_string(p) + " run " + std::to_string(k);
+    const fb::ProgramT &program = *plan.entries.back()->programs[p];
+    const fb::ScheduleItem &item = program.schedule[k];
+    auto on = [&](const char *kind, const std::string &to,
+                  const std::function<void(fb::ScheduleItem &)> &edit) {
+      add(kind, where + to,
+          [=](fb::PlanT &plan) { edit(programOf(plan, p).schedule[k]); });
+    };
+    auto edit = [&](const char *kind,
+                    const std::function<void(std::vector<fb::ScheduleItem> &)>
+                        &change) {
+      add(kind, where,
+          [=](fb::PlanT &plan) { change(programOf(plan, p).schedule); });
+    };
+    edit("run skipped",
+         [=](auto &list) { list.erase(list.begin() + static_cast<long>(k)); });
+    edit("run repeated", [=](auto &list) {
+      list.insert(list.begin() + static_cast<long>(k),
+                  fb::ScheduleItem(list[k]));
+    });
+    on("run of another action", "", [=](fb::ScheduleItem &it) {
+      it.mutate_action(it.action() ? it.action() - 1 : 1);
+    });
+    on("run of another microbatch", "",
+       [](fb::ScheduleItem &it) { it.mutate_microbatch(it.microbatch() + 1); });
+    on("run in another slot", "",
+       [](fb::ScheduleItem &it) { it.mutate_slot(it.slot() + 1); });
+    if (k + 1 == program.schedule.size())
+      return;
+    const fb::ScheduleItem &next = program.schedule[k + 1];
+    // A stage's actions for one microbatch need each other; the epilogue needs
+    // all.
+    bool isLast = k + 2 == program.schedule.size() && isOnce(program, next);
+    bool isPair = !isOnce(program, item) && !isOnce(program, next) &&
+                  item.microbatch() == next.microbatch();
+    if (isLast || isPair)
+      edit("runs exchanged",
+           [=](auto &list) { std::swap(list[k], list[k + 1]); });
+  }
+
+  static bool isOnce(const fb::ProgramT &program,
+                     const fb::ScheduleItem &item) {
+    return program.actions[item.action()].pool() == kNone;
+  }
+
+  void pool(size_t p, size_t k) {
+    auto on = [&](const char *kind,
+                  const std::function<void(fb::SlotPool &)> &edit) {
+      add(kind, "pp " + std::to_string(p) + " pool " + std::to_string(k),
+          [=](fb::PlanT &plan) { edit(programOf(plan, p).pools[k]); });
+    };
+    on("pool far away",
+       [](fb::SlotPool &it) { it.mutate_base(uint64_t(1) << 40); });
+    on("pool of small slots",
+       [](fb::SlotPool &it) { it.mutate_bytes(it.bytes() / 2); });
+    on("pool of large slots",
+       [](fb::SlotPool &it) { it.mutate_bytes(it.bytes() + (1 << 20)); });
+    on("pool of more slots",
+       [](fb::SlotPool &it) { it.mutate_count(it.count() + 1); });
+    on("pool of fewer slots",
+       [](fb::SlotPool &it) { it.mutate_count(it.count() - 1); });
   }
 
   const fb::PlanT &plan;

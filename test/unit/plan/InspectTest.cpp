@@ -23,6 +23,7 @@ TEST(Inspect, JsonOfTheMlp) {
   EXPECT_EQ(root["facts"], json({{"batch", "1"}, {"max_seq", "4"}}));
   EXPECT_EQ(root["memory"], json::array({{{"parameters", 512},
                                           {"state", 0},
+                                          {"slots", 0},
                                           {"arena_peak", 256},
                                           {"arena_lower_bound", 256}}}));
   json entry = root["entries"][0];

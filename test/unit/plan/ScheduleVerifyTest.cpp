@@ -110,10 +110,16 @@ TEST(VerifySchedule, EveryMicrobatchRunsOnce) {
 }
 
 TEST(VerifySchedule, BackwardNeedsItsForward) {
-  // B1 before F1, which leaves the slots in order.
+  expectSaid(verdictOfGPipe(inProgram(1,
+                                      [](auto &p) {
+                                        std::swap(p.schedule[3],
+                                                  p.schedule[6]); // F2 and B2
+                                      })),
+             "is read before anything writes it for microbatch 2");
+  // B1 before F1: its slot still has what microbatch 0 left.
   expectSaid(verdict(inProgram(
                  1, [](auto &p) { std::swap(p.schedule[3], p.schedule[4]); })),
-             "is read before anything writes it for microbatch 1");
+             "is of microbatch 0 where microbatch 1 reads it");
   expectSaid(verdict(inProgram(
                  0, [](auto &p) { std::swap(p.schedule[0], p.schedule[3]); })),
              "is read before anything writes it");
@@ -205,7 +211,7 @@ TEST(VerifySchedule, CarriedValues) {
                uint32_t add = find(p, fb::Opcode::Send) - 2;
                insert(p, add, p.instructions[add]);
              }),
-             "is written twice");
+             "is read after 1 of its 3 updates");
 }
 
 TEST(VerifySchedule, SlotsAndSlicesBelongToTheirActions) {

@@ -2,12 +2,15 @@
 #include "runtime/files/Fingerprint.h"
 #include "runtime/files/MappedFile.h"
 #include "runtime/files/SafetensorsWriter.h"
+#include "runtime/session/TraceFile.h"
 #include "test/unit/exec/MlpSketch.h"
 
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 namespace tandem {
@@ -105,6 +108,42 @@ TEST_F(SessionTest, LoadsSlicesAndRuns) {
   chaos.device = "chaos";
   chaos.threads = 2;
   runOnce(withSource(mlp.tensorParallel(2), path), chaos);
+}
+
+TEST_F(SessionTest, TracesEveryInstruction) {
+  std::string path = writeWeights("model.safetensors");
+  auto session = createLocalSession(withSource(mlp.tensorParallel(2), path),
+                                    SessionOptions());
+  ASSERT_TRUE(session.ok()) << session.status().toString();
+  ASSERT_TRUE(beginTrace(**session, 100).ok());
+  ASSERT_TRUE((*session)->run("forward", inputs()).ok());
+  std::string file = (folder / "trace.json").string();
+  Status written = writeTrace(**session, file);
+  ASSERT_TRUE(written.ok()) << written.message();
+  std::ifstream stream(file);
+  std::map<std::string, int> seen;
+  for (const auto &event : nlohmann::json::parse(stream)["traceEvents"]) {
+    std::string text = event["name"].get<std::string>() + " of " +
+                       std::to_string(event["pid"].get<int>());
+    if (event["ph"] == "X") {
+      text += " at " + event["args"]["location"].get<std::string>();
+      EXPECT_GE(event["dur"].get<double>(), 0);
+    } else {
+      text += ": " + event["args"]["name"].get<std::string>();
+    }
+    ++seen[text];
+  }
+  std::map<std::string, int> expected;
+  for (std::string rank : {"0", "1"}) {
+    expected["process_name of " + rank + ": rank " + rank + " (tp " + rank +
+             ")"] = 1;
+    expected["thread_name of " + rank + ": stream 0"] = 1;
+    expected["einsum of " + rank + " at mlp.up"] = 1;
+    expected["map of " + rank + " at mlp.act"] = 1;
+    expected["einsum of " + rank + " at mlp.down"] = 1;
+    expected["all_reduce of " + rank + " at mlp.reduce"] = 1;
+  }
+  EXPECT_EQ(seen, expected);
 }
 
 TEST_F(SessionTest, ReportsProgress) {
