@@ -122,7 +122,8 @@ TEST_F(SessionTest, TracesEveryInstruction) {
   ASSERT_TRUE(written.ok()) << written.message();
   std::ifstream stream(file);
   std::map<std::string, int> seen;
-  for (const auto &event : nlohmann::json::parse(stream)["traceEvents"]) {
+  nlohmann::json trace = nlohmann::json::parse(stream);
+  for (const auto &event : trace["traceEvents"]) {
     std::string text = event["name"].get<std::string>() + " of " +
                        std::to_string(event["pid"].get<int>());
     if (event["ph"] == "X") {
