@@ -160,8 +160,7 @@ SmallVector<Value> EmbeddingOp::differentiate(OpBuilder &builder,
   Value sums = EmbeddingGradOp::create(
       builder, getLoc(), table.clone(statisticsType(table.getElementType())),
       getIds(), gradients[0]);
-  return {Formula(builder, getLoc()).cast(sums, table.getElementType()),
-          Value()};
+  return {sums, Value()}; // Not rounded before microbatches are added.
 }
 
 //===----------------------------------------------------------------------===//
@@ -344,9 +343,7 @@ ShardingRule UpdateSliceOp::getShardingRule() {
   return rule;
 }
 
-KernelSpec UpdateSliceOp::getKernelSpec() {
-  return {"update_slice", {}, 0, 1};
-}
+KernelSpec UpdateSliceOp::getKernelSpec() { return {"update_slice", {}, 0, 1}; }
 
 LogicalResult UpdateSliceOp::evaluate(Operands operands, Results results) {
   const Tensor &rows = *operands[1], &positions = *operands[2];

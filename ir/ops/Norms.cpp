@@ -93,16 +93,11 @@ LogicalResult verifyGradients(Operation *op) {
   return success();
 }
 
-/// The type of the gradient of `parameter` as a norm of `input` gives it.
+/// The type of the gradient of `parameter` as a norm of `input` gives it: as
+/// wide as sums are, and not rounded before microbatches are added.
 Type sumType(Value parameter, Value input) {
   return cast<RankedTensorType>(parameter.getType())
       .clone(statisticsType(elementTypeOf(input)));
-}
-
-/// `gradient` in the element type of `operand`.
-Value inTypeOf(Value operand, Value gradient, OpBuilder &builder) {
-  return Formula(builder, gradient.getLoc())
-      .cast(gradient, elementTypeOf(operand));
 }
 
 /// One row of a norm's gradients.
@@ -194,8 +189,7 @@ SmallVector<Value> RmsNormOp::differentiate(OpBuilder &builder,
   auto grad = RmsNormGradOp::create(
       builder, getLoc(), getInput().getType(), sumType(getWeight(), getInput()),
       getInput(), getWeight(), gradients[0], getEpsilon(), getWeightOffset());
-  return {grad.getInputGradient(),
-          inTypeOf(getWeight(), grad.getWeightGradient(), builder)};
+  return {grad.getInputGradient(), grad.getWeightGradient()};
 }
 
 //===----------------------------------------------------------------------===//
@@ -315,10 +309,7 @@ SmallVector<Value> LayerNormOp::differentiate(OpBuilder &builder,
     types.push_back(sumType(operand, getInput()));
   auto grad = LayerNormGradOp::create(builder, getLoc(), types, getInput(),
                                       getWeight(), gradients[0], getEpsilon());
-  SmallVector<Value> results;
-  for (auto [operand, gradient] : llvm::zip(getOperands(), grad.getResults()))
-    results.push_back(inTypeOf(operand, gradient, builder));
-  return results;
+  return SmallVector<Value>(grad->getResults().take_front(getNumOperands()));
 }
 
 //===----------------------------------------------------------------------===//
