@@ -50,6 +50,7 @@ const std::vector<CompileStep> &compileSteps() {
       {"split-stages", add<createSplitStages>},
       {"verify-staged", verifyPhase<3>},
       {"lower-to-exec", add<createLowerToExec>},
+      {"assign-streams", add<createAssignStreams>},
       {"place-buffers", add<createPlaceBuffers>},
       {"verify-exec", verifyPhase<4>},
   };

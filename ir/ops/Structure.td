@@ -219,11 +219,39 @@ def Tandem_CommunicateOp : Tandem_Op<"communicate", 8, [AttrSizedOperandSegments
       DefaultValuedAttr<I64Attr, "0">:$dim,
       DefaultValuedAttr<I64Attr, "0">:$from_dim,
       DefaultValuedAttr<I64Attr, "0">:$target,
-      DefaultValuedAttr<StrAttr, "\"\"">:$cause);
+      DefaultValuedAttr<StrAttr, "\"\"">:$cause,
+      DefaultValuedAttr<I64Attr, "0">:$stream);
   let assemblyFormat = [{
     $collective `ins` `(` ($inputs^ `:` type($inputs))? `)` `outs` `(` ($outputs^ `:` type($outputs))? `)`
     (`workspace` `(` $workspace^ `:` type($workspace) `)`)? attr-dict
   }];
+}
+
+def Tandem_RecordOp : Tandem_Op<"record", 8, []> {
+  let summary = "a point that a stream passes";
+  let description = [{
+    ```mlir
+    tandem.record 0 on 1
+    ```
+    Event 0 stands for what stream 1 did up to here.
+  }];
+  let arguments = (ins I64Attr:$event, I64Attr:$stream);
+  let assemblyFormat = "$event `on` $stream attr-dict";
+}
+
+def Tandem_WaitOp : Tandem_Op<"wait", 8, []> {
+  let summary = "hold a stream until another has passed a point";
+  let description = [{
+    ```mlir
+    tandem.wait 0 on 0 for (%x : !tandem.buffer<tensor<2x6xf32>>)
+    ```
+    For the latest record of the event before it; an event never recorded holds
+    nobody. The buffers are those that the other stream was busy with: they
+    live until here.
+  }];
+  let arguments = (ins I64Attr:$event, I64Attr:$stream,
+                       Variadic<Tandem_BufferType>:$buffers);
+  let assemblyFormat = "$event `on` $stream (`for` `(` $buffers^ `:` type($buffers) `)`)? attr-dict";
 }
 
 #endif // TANDEM_IR_OPS_STRUCTURE_TD

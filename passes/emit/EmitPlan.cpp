@@ -267,13 +267,17 @@ private:
               argument.getArgNumber(), TandemDialect::kInput))
         setPort(entry.inputs, input, argument, stage);
     for (Operation &op : body.without_terminator()) {
-      if (!isa<LaunchOp, CommunicateOp>(op))
+      if (isa<AllocOp, RenameOp, MicrobatchViewOp>(op))
         continue;
       endActionsBefore(Actions::of(&op));
       if (auto launch = dyn_cast<LaunchOp>(op))
         emitLaunch(launch);
-      else
-        emitCommunicate(cast<CommunicateOp>(op));
+      else if (auto communicate = dyn_cast<CommunicateOp>(op))
+        emitCommunicate(communicate);
+      else if (auto record = dyn_cast<RecordOp>(op))
+        emitEvent(record, fb::Opcode::Record);
+      else if (auto wait = dyn_cast<WaitOp>(op))
+        emitEvent(wait, fb::Opcode::Wait);
     }
     for (auto [i, value] : llvm::enumerate(body.getTerminator()->getOperands()))
       if (auto output = function.getResultAttrOfType<StringAttr>(
@@ -432,8 +436,8 @@ private:
   void addInstruction(Op op, ValueRange inputs, fb::Opcode opcode,
                       fb::ReductionKind reduction, uint32_t dim,
                       uint32_t fromDim, uint32_t target, uint32_t axes,
-                      uint32_t rule, ArrayRef<int64_t> numbers,
-                      StringRef cause) {
+                      uint32_t rule, ArrayRef<int64_t> numbers, StringRef cause,
+                      int64_t stream = 0) {
     std::vector<uint32_t> args;
     for (Value value : inputs)
       args.push_back(read(value));
@@ -445,16 +449,16 @@ private:
     program->args.insert(program->args.end(), args.begin(), args.end());
     uint32_t firstNumber = builder.numbers(toVector(numbers));
     std::optional<int64_t> layer = layerOf(op);
-    program->instructions.push_back(
-        fb::Instruction(opcode, reduction, static_cast<uint8_t>(dim),
-                        static_cast<uint8_t>(fromDim), /*stream=*/0,
-                        static_cast<int16_t>(layer.value_or(-1)), target, axes,
-                        rule, first, static_cast<uint16_t>(inputs.size()),
-                        static_cast<uint16_t>(op.getOutputs().size()),
-                        static_cast<uint16_t>(op.getWorkspace().size()),
-                        static_cast<uint16_t>(numbers.size()), firstNumber,
-                        builder.string(cause.str()),
-                        builder.string(locationText(op.getLoc()))));
+    program->instructions.push_back(fb::Instruction(
+        opcode, reduction, static_cast<uint8_t>(dim),
+        static_cast<uint8_t>(fromDim), static_cast<uint16_t>(stream),
+        static_cast<int16_t>(layer.value_or(-1)), target, axes, rule, first,
+        static_cast<uint16_t>(inputs.size()),
+        static_cast<uint16_t>(op.getOutputs().size()),
+        static_cast<uint16_t>(op.getWorkspace().size()),
+        static_cast<uint16_t>(numbers.size()), firstNumber,
+        builder.string(cause.str()),
+        builder.string(locationText(op.getLoc()))));
   }
 
   void emitLaunch(LaunchOp op) {
@@ -477,8 +481,8 @@ private:
     if (opcode == fb::Opcode::Broadcast && !holdsRoot(axes, op.getTarget()))
       inputs = {};
     addInstruction(op, inputs, opcode, reduction, op.getDim(), op.getFromDim(),
-                   op.getTarget(), builder.axisList(axes), 0, {},
-                   op.getCause());
+                   op.getTarget(), builder.axisList(axes), 0, {}, op.getCause(),
+                   op.getStream());
   }
 
   /// Whether the root of a broadcast is in the stage that is being written;
@@ -490,6 +494,16 @@ private:
     int64_t rank = mesh.withCoordinate(0, along, stage);
     return mesh.coordinate(mesh.withCoordinate(rank, axes, root), along) ==
            stage;
+  }
+
+  template <typename Op> void emitEvent(Op op, fb::Opcode opcode) {
+    program->instructions.push_back(fb::Instruction(
+        opcode, fb::ReductionKind::Sum, 0, 0,
+        static_cast<uint16_t>(op.getStream()),
+        static_cast<int16_t>(layerOf(op).value_or(-1)),
+        static_cast<uint32_t>(op.getEvent()), 0, 0,
+        static_cast<uint32_t>(program->args.size()), 0, 0, 0, 0, 0,
+        builder.string(""), builder.string(locationText(op.getLoc()))));
   }
 
   static fb::Opcode opcodeOf(StringRef collective) {

@@ -64,7 +64,6 @@ public:
     SmallVector<Operation *> ops;
     for (Operation &op : body.without_terminator())
       ops.push_back(&op);
-    findPrologueEnd(ops);
     for (Operation *op : ops)
       if (failed(visit(op)))
         return failure();
@@ -135,14 +134,6 @@ private:
   // Microbatches
   //===--------------------------------------------------------------------===//
 
-  /// Where operations of the prologue may be added.
-  void findPrologueEnd(ArrayRef<Operation *> ops) {
-    prologueEnd = function.getBody().front().getTerminator();
-    for (Operation *op : llvm::reverse(ops))
-      if (Actions::of(op) > 0)
-        prologueEnd = op;
-  }
-
   /// Whether `root` holds the same through all microbatches: an argument, or
   /// what the prologue made.
   bool isOfStep(Value root) const {
@@ -193,7 +184,10 @@ private:
 
   Value zeros(AccumulateOp op, const std::vector<int64_t> &shape) {
     OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPoint(prologueEnd);
+    if (lastFill)
+      builder.setInsertionPointAfter(lastFill);
+    else
+      builder.setInsertionPointToStart(&function.getBody().front());
     Value total = alloc(op.getLoc(), op.getType(), op);
     ShardingRule rule = identityRule(shape);
     rule.operands.clear();
@@ -203,6 +197,7 @@ private:
       made->setAttr(TandemDialect::kAction, builder.getI64IntegerAttr(0));
       made->removeAttr(TandemDialect::kBackward);
     }
+    lastFill = fill;
     return total;
   }
 
@@ -524,7 +519,7 @@ private:
   const Mesh &mesh;
   OpBuilder builder;
   Actions actions;
-  Operation *prologueEnd = nullptr;
+  Operation *lastFill = nullptr; ///< Of the sums over microbatches.
   bool atEnd = false; ///< Whether launches belong to the last action.
   DenseMap<Value, Value> buffers;   ///< By tensor.
   SmallVector<Operation *> shorter; ///< Parts of long sums.

@@ -34,6 +34,33 @@ def LowerToExec : Pass<"tandem-lower-to-exec", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tandem::TandemDialect"];
 }
 
+def AssignStreams : Pass<"tandem-assign-streams", "::mlir::ModuleOp"> {
+  let summary = "let sends run beside what follows them";
+  let description = [{
+    Precondition: `lower-to-exec`.
+
+    Transformation: where the body of a step runs several times, its sends go on
+    streams of their own, one for what forward actions send and one for the
+    rest, so that no stage computes later because another receives late. An
+    event holds a send until its buffer is written. Another holds stream 0
+    until it is sent: for activations in the microbatch's backward action, for
+    gradients in the next forward action of the stage, behind the `recv` there,
+    for all at the end of the body. Sends of a straight line stay where they
+    are.
+
+    Postcondition: as before, with `tandem.record` and `tandem.wait`.
+
+    ```mlir
+    tandem.mesh @mesh = <["pp"=2]>
+    func.func @f(%x: !tandem.buffer<tensor<4xf32>>) attributes {tandem.entry = "f", tandem.pp = 0 : i64} {
+      tandem.communicate "send" ins(%x : !tandem.buffer<tensor<4xf32>>) outs() {target = 1 : i64}
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["::tandem::TandemDialect"];
+}
+
 def PlaceBuffers : Pass<"tandem-place-buffers", "::mlir::ModuleOp"> {
   let summary = "give every buffer its place in the arena";
   let description = [{

@@ -25,6 +25,7 @@ int64_t bytesOf(Value buffer) {
 struct Life {
   int64_t first = 0, last = 0; ///< Instructions.
   std::set<int64_t> actions;
+  bool isBusy = false; ///< Whether another stream works on it.
 };
 
 /// Buffers that share an arena, or a part of one.
@@ -80,6 +81,7 @@ private:
   /// First and last instruction that touch each buffer, and their actions.
   void number() {
     lives.clear();
+    spans.clear();
     int64_t at = 0;
     for (BlockArgument argument : body.getArguments())
       touch(argument, 0, 0);
@@ -92,20 +94,40 @@ private:
         bodyFirst = at;
       if (repeats && actions.isBody(action))
         bodyLast = at;
+      if (auto [it, added] = spans.try_emplace(action, at, at); !added)
+        it->second.second = at;
       for (Value operand : op.getOperands())
         touch(operand, at, action);
       ++at;
     }
-    for (Operation &op : body)
+    for (Operation &op : body) {
       if (auto alloc = dyn_cast<AllocOp>(op))
-        lives.try_emplace(alloc, Life{0, 0, {Actions::of(alloc)}});
+        lives.try_emplace(alloc, Life{0, 0, {Actions::of(alloc)}, false});
+      if (auto wait = dyn_cast<WaitOp>(op))
+        for (Value buffer : wait.getBuffers())
+          keepFor(wait, lives[rootOf(buffer)]);
+    }
+  }
+
+  /// What another stream is busy with lives until stream 0 waits for it, or as
+  /// long as its slot where that is for another microbatch.
+  void keepFor(WaitOp wait, Life &life) {
+    life.isBusy = true;
+    int64_t last = *life.actions.rbegin();
+    if (Actions::of(wait) == last && life.actions.size() > 1)
+      return;
+    for (auto &[action, span] : spans)
+      if (actions.poolOf(action) == actions.poolOf(last)) {
+        life.first = std::min(life.first, span.first);
+        life.last = std::max(life.last, span.second);
+      }
   }
 
   void touch(Value buffer, int64_t at, int64_t action) {
     Value root = rootOf(buffer);
     if (auto view = root.getDefiningOp<MicrobatchViewOp>())
       root = rootOf(view.getInput());
-    auto [it, added] = lives.try_emplace(root, Life{at, at, {}});
+    auto [it, added] = lives.try_emplace(root, Life{at, at, {}, false});
     it->second.last = at;
     it->second.actions.insert(action);
   }
@@ -133,12 +155,13 @@ private:
     Value root = rootOf(input);
     auto output = launch.getOutputs()[0].getDefiningOp<AllocOp>();
     bool dies = isa_and_nonnull<AllocOp>(root.getDefiningOp()) &&
-                lives[root].last == at;
+                lives[root].last == at && !lives[root].isBusy;
     bool again = repeats && actions.isBody(launch) && isOfStep(lives[root]);
     bool once = llvm::count_if(launch.getInputs(), [&](Value other) {
                   return rootOf(other) == root;
                 }) == 1;
-    if (!output || !dies || again || !once || bytesOf(input) != bytesOf(output))
+    if (!output || lives[output].isBusy || !dies || again || !once ||
+        bytesOf(input) != bytesOf(output))
       return;
     Value taken = input;
     if (taken.getType() != output.getType()) {
@@ -182,7 +205,7 @@ private:
                  : inBody   ? std::min(life.first, *bodyFirst)
                             : life.first,
                  inBody ? std::max(life.last, bodyLast) : life.last);
-      } else if (life.actions.size() == 1) {
+      } else if (life.actions.size() == 1 && !life.isBusy) {
         scratch[*life.actions.begin()].add(buffer, life.first, life.last);
       } else {
         slots[actions.poolOf(*life.actions.begin())].add(buffer, life.first,
@@ -278,6 +301,8 @@ private:
   Actions actions;
   bool repeats; ///< Whether the body runs more than once.
   DenseMap<Value, Life> lives;
+  /// By action: its first and last instruction.
+  std::map<int64_t, std::pair<int64_t, int64_t>> spans;
   std::optional<int64_t> bodyFirst; ///< The body's first instruction.
   int64_t bodyLast = 0;
   Part step;

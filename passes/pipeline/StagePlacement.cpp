@@ -428,10 +428,10 @@ void StagePlacement::numberLanes() {
       Site from = sitesOf(&op)[0];
       for (Transfer &transfer : it->second) {
         Site to = transfer.to;
-        if (to.part != StepPart::Body)
-          continue;
         auto &known = lanes[{coordinateOf(from), coordinateOf(to)}];
-        Edge edge{kindOf(&op), from.index, firstUse(result, to.index),
+        Edge edge{ActionKind::Forward, -1, ActionKind::Forward, -1};
+        if (to.part == StepPart::Body)
+          edge = {kindOf(&op), from.index, firstUse(result, to.index),
                   to.index};
         transfer.lane =
             known.try_emplace(edge, static_cast<int64_t>(known.size()))

@@ -16,7 +16,7 @@ tandem.mesh @mesh = <["pp"=2]>
 // CHECK:         tandem.microbatch {{.*}}tandem.action = 1
 // CHECK:         %[[H:.*]] = tandem.binary mul{{.*}}tandem.action = 1
 // CHECK-NEXT:    tandem.send %[[H]] to 1 {tandem.action = 1
-// CHECK-NEXT:    %[[D:.*]] = tandem.recv from 1 {tandem.action = 2 : i64, tandem.backward}
+// CHECK-NEXT:    %[[D:.*]] = tandem.recv from 1 {{.*}}tandem.action = 2 : i64, tandem.backward}
 // CHECK-NEXT:    %[[GW:.*]] = tandem.binary mul, {{.*}}, %[[D]] {tandem.action = 2
 // CHECK-NEXT:    %[[AW:.*]] = tandem.accumulate %[[GW]] {tandem.action = 2
 // CHECK:         %[[NW:.*]] = tandem.reduce sum{{.*}}tandem.action = 3
@@ -29,9 +29,9 @@ tandem.mesh @mesh = <["pp"=2]>
 // CHECK-LABEL: func.func @step.pp1(
 // CHECK-SAME:    tandem.aliases = 1 : i64, tandem.parameter = #tandem.view<"v">
 // CHECK:         %[[R1:.*]] = tandem.recv from 0 {tandem.action = 1
-// CHECK:         %[[D1:.*]] = tandem.binary mul{{.*}}tandem.action = 2
-// CHECK-NEXT:    tandem.send %[[D1]] to 0 {tandem.action = 2
 // CHECK:         %[[L1:.*]] = tandem.accumulate {{.*}}tandem.action = 1
+// CHECK:         %[[D1:.*]] = tandem.binary mul, %{{.*}}, %arg0 {tandem.action = 2
+// CHECK-NEXT:    tandem.send %[[D1]] to 0 {{.*}}tandem.action = 2
 // CHECK:         tandem.all_reduce
 // CHECK:         return %[[L1]], %
 func.func @step(%x: !b {tandem.input = "x"},
@@ -65,14 +65,14 @@ func.func @step(%x: !b {tandem.input = "x"},
 tandem.mesh @mesh = <["pp"=2]>
 // CHECK-LABEL: func.func @tied.pp0(
 // CHECK:         %[[A:.*]] = tandem.accumulate
-// CHECK:         %[[B:.*]] = tandem.recv from 1 {tandem.action = 3
-// CHECK-NEXT:    tandem.send %[[A]] to 1 {tandem.action = 3
+// CHECK:         %[[B:.*]] = tandem.recv from 1 {{.*}}tandem.action = 3
+// CHECK-NEXT:    tandem.send %[[A]] to 1 {{.*}}tandem.action = 3
 // CHECK-NEXT:    %[[G:.*]] = tandem.sum %[[B]], %[[A]]
 // CHECK-NEXT:    tandem.sum %{{.*}}, %[[G]]
 // CHECK-LABEL: func.func @tied.pp1(
 // CHECK:         %[[B:.*]] = tandem.accumulate
-// CHECK:         tandem.send %[[B]] to 0 {tandem.action = 3
-// CHECK-NEXT:    %[[A:.*]] = tandem.recv from 0 {tandem.action = 3
+// CHECK:         tandem.send %[[B]] to 0 {{.*}}tandem.action = 3
+// CHECK-NEXT:    %[[A:.*]] = tandem.recv from 0 {{.*}}tandem.action = 3
 // CHECK-NEXT:    %[[G:.*]] = tandem.sum %[[B]], %[[A]]
 // CHECK-NEXT:    tandem.sum %{{.*}}, %[[G]]
 func.func @tied(%x: !b {tandem.input = "x"}, %w: !t {tandem.parameter = #tandem.view<"w">, tandem.aliases = 0 : i64}) -> !t {
