@@ -99,7 +99,7 @@ int64_t OpenOps::weigh(const ReshardPaths::Cost &cost, int64_t times) {
 }
 
 int64_t OpenOps::timesOf(int tensor) const {
-  int64_t times = graph.ops()[makers[tensor].op].times;
+  int64_t times = graph.ops()[makers[tensor].op].resultTimes;
   if (graph.tensors()[tensor].parameter)
     for (const Use &use : uses[tensor])
       times = std::max(times, graph.ops()[use.op].times);

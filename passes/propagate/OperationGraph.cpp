@@ -45,7 +45,7 @@ void OperationGraph::addSource(int tensor) {
 void OperationGraph::addTarget(Operation *owner, int from, int to,
                                int64_t times) {
   PropagationOp op;
-  op.times = times;
+  op.times = op.resultTimes = times;
   op.rule = identityRule(graph.tensors()[from].shape);
   op.name = nameAt(owner->getName().getStringRef(), owner->getLoc());
   op.operands = {from};
@@ -71,6 +71,7 @@ LogicalResult OperationGraph::addOperation(Operation *owner, int64_t times) {
   PropagationOp op;
   op.name = nameAt(owner->getName().getStringRef(), owner->getLoc());
   op.times = times;
+  op.resultTimes = isa<AccumulateOp>(owner) ? 1 : times;
   op.rule = rule.getShardingRule();
   op.passThrough = rule.isPassThrough();
   op.sums = isa<SumOp>(owner);
