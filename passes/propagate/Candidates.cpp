@@ -289,6 +289,26 @@ public:
     taken.clear();
   }
 
+  /// Instead of being split over axes by `split`, what the operation hands on
+  /// may wait over them: gradients that are reduced once, behind the sum over
+  /// microbatches, though what reads them is split.
+  void instead(const FactorAxes &split, std::vector<OpChoice> &choices) {
+    if (op.operands.size() != 1 || op.flops > 0 || !op.rule.operands[0].linear)
+      return;
+    for (const AxisList &waiting : arriving[op.operands[0]]) {
+      OpChoice choice{split, {waiting}, {}};
+      for (AxisList &axes : choice.axes)
+        axes.erase(std::remove_if(axes.begin(), axes.end(),
+                                  [&](const AxisRef &axis) {
+                                    return overlaps(waiting, axis);
+                                  }),
+                   axes.end());
+      legalise(op.rule, choice.axes);
+      if (choice.axes != split)
+        add(choice, choices);
+    }
+  }
+
 private:
   bool mayArrive(size_t i, const AxisList &axes) const {
     return op.rule.operands[i].linear &&
@@ -520,6 +540,7 @@ std::vector<std::vector<OpChoice>> candidates(const PropagationGraph &graph,
     for (const FactorAxes &axes : factorChoices(op, claims.of(op)))
       if (!op.declares) {
         waiting.extend(axes, choices);
+        waiting.instead(axes, choices);
       } else {
         const AxisList &own = graph.tensors()[op.results[0]].now.unreduced;
         choices.push_back({axes, {withoutTrivial(own)}, {}});
