@@ -151,6 +151,72 @@ TEST(Import, GenerateHasChunksAndDecoding) {
                                              "decode", "decode_sample"}));
 }
 
+/// The text of a training entry of three microbatches for five rows.
+std::string trainingText(TinyModel &model, Entry entry) {
+  model.options.entry.entry = entry;
+  model.options.entry.batch = 5;
+  model.options.entry.maxSeq = 7;
+  model.options.entry.microbatches = 3;
+  auto imported = model.import();
+  EXPECT_TRUE(imported.ok()) << imported.status().message();
+  std::string text;
+  llvm::raw_string_ostream(text) << **imported->module;
+  return text;
+}
+
+TEST(Import, TrainingCutsTheBatchAndShiftsLabels) {
+  TinyModel model;
+  std::string text = trainingText(model, Entry::Loss);
+  for (const char *part : {
+           // Two rows a microbatch, the last of them filled.
+           "tensor<3x2x7xi32> {tandem.input = \"input_ids\"}",
+           "tensor<3x2x7xi32> {tandem.input = \"labels\"}",
+           "-> (tensor<f32> {tandem.output = \"loss\"})",
+           "tandem.slice %arg1 [0, 0, 1]",
+           "high [0, 0, 1] value -1.000000e+02",
+           "microbatches = 3 : i64",
+       })
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  EXPECT_EQ(text.find("tandem.differentiate"), std::string::npos);
+}
+
+TEST(Import, TrainingAsksForGradientsAndUpdates) {
+  TinyModel model;
+  std::string gradients = trainingText(model, Entry::Gradients);
+  EXPECT_NE(gradients.find("tandem.differentiate"), std::string::npos);
+  EXPECT_EQ(gradients.find("tandem.optimizer"), std::string::npos);
+  model.options.entry.optimizer = "sgd";
+  std::string train = trainingText(model, Entry::Train);
+  EXPECT_NE(train.find("tandem.differentiate"), std::string::npos);
+  EXPECT_NE(train.find("tandem.optimizer = \"sgd\""), std::string::npos);
+}
+
+TEST(Import, TrainedWeightsAreFloat32AndCastWhereUsed) {
+  TinyModel model;
+  model.dtype = "BF16";
+  model.elementBytes = 2;
+  std::string text = trainingText(model, Entry::Train);
+  EXPECT_NE(text.find("tensor<11x8xf32> {tandem.parameter = "
+                      "#tandem.view<\"lm_head.weight\" bf16>}"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("(tensor<11x8xf32>) -> tensor<11x8xbf16>"),
+            std::string::npos);
+}
+
+TEST(Import, MicrobatchesAreChecked) {
+  TinyModel model;
+  model.options.entry.entry = Entry::Loss;
+  model.options.entry.batch = 2;
+  model.options.entry.microbatches = 3;
+  expectRefusal(model.import(),
+                "microbatches: expected 1 to 2, the batch's rows, got 3");
+  model.options.entry.entry = Entry::Logits;
+  model.options.entry.microbatches = 2;
+  expectRefusal(model.import(), "microbatches: expected --entry loss, "
+                                "gradients or train, got logits");
+}
+
 TEST(Import, StatesAreTiedToTheirResults) {
   TinyModel model;
   model.options.entry.entry = Entry::Generate;
