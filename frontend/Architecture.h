@@ -114,6 +114,8 @@ struct Key {
 
 struct ConfigKeys {
   Key vocab, hidden, layers, heads, ffn, maxPosition, epsilon;
+  /// Deviation of a new model's weights.
+  Key initializerRange = {{"initializer_range"}, 0.02};
   Key embedding;  ///< The table's width; `hidden` where absent.
   Key tokenTypes; ///< How many segments there are.
   Key kvHeads;    ///< As many as heads where absent.

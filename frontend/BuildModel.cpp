@@ -175,23 +175,20 @@ TransformerInputs EntryBuilder::trainingInputs(FunctionBuilder &f) const {
   return inputs;
 }
 
-/// What each token is to predict: the label behind it, of encoders its own.
-/// Labels are shifted, not logits cut, so that a split sequence stays so.
+/// What each token is to predict: of encoders its own label, else the one
+/// behind it. Labels are as many as ids and one more, the ignored one where
+/// there is none; they are shifted, not logits cut, so that a split sequence
+/// stays so.
 Value EntryBuilder::targets(FunctionBuilder &f) const {
-  Value labels = f.input("labels", batchType(f));
+  RankedTensorType type = batchType(f);
   if (!family_.causal)
-    return labels;
+    return f.input("labels", type);
   Builder &b = f.builder();
-  RankedTensorType type = typeOf(labels);
   llvm::SmallVector<int64_t> shape(type.getShape());
-  if (--shape[2] == 0)
-    return f.splat(type, static_cast<double>(kIgnoredLabel));
-  Value later = f.create<SliceOp>(f.type(shape, f.i32()), labels,
-                                  b.getDenseI64ArrayAttr({0, 0, 1}),
-                                  b.getDenseI64ArrayAttr({1, 1, 1}));
-  return f.create<PadOp>(type, later, b.getDenseI64ArrayAttr({0, 0, 0}),
-                         b.getDenseI64ArrayAttr({0, 0, 1}),
-                         b.getF64FloatAttr(static_cast<double>(kIgnoredLabel)));
+  ++shape[2];
+  return f.create<SliceOp>(type, f.input("labels", f.type(shape, f.i32())),
+                           b.getDenseI64ArrayAttr({0, 0, 1}),
+                           b.getDenseI64ArrayAttr({1, 1, 1}));
 }
 
 /// How many labels count in the whole step, at least 1.

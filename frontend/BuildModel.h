@@ -10,8 +10,9 @@
 //   generate  prefill_<C> (C = 4, 16, 64, 256) writes C tokens to the cache;
 //             decode takes one and gives the best next id, decode_sample
 //             draws it
-//   loss      input_ids and labels [M, b, S], M microbatches of b rows -> loss,
-//             the mean over all counted labels; with `tandem.differentiate`
+//   loss      input_ids [M, b, S], M microbatches of b rows, and labels, of
+//             decoders [M, b, S + 1]: the ids and the one behind -> loss, the
+//             mean over all counted labels; with `tandem.differentiate`
 //   gradients and with `tandem.optimizer` `train`, which passes/autodiff makes
 //             gradients and updates of
 //

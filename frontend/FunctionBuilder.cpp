@@ -41,9 +41,14 @@ Value FunctionBuilder::input(llvm::StringRef name, RankedTensorType type) {
 }
 
 Value FunctionBuilder::parameter(ViewAttr view, llvm::ArrayRef<int64_t> stored,
-                                 Type element) {
+                                 Type element, DenseF64ArrayAttr initial) {
+  size_t before = arguments_.size();
   llvm::SmallVector<int64_t> shape = *view.getShape(stored);
-  return argument(TandemDialect::kParameter, view, type(shape, element));
+  Value value = argument(TandemDialect::kParameter, view, type(shape, element));
+  if (arguments_.size() > before)
+    arguments_.back().attributes.push_back(
+        builder_.getNamedAttr(TandemDialect::kInitial, initial));
+  return value;
 }
 
 Value FunctionBuilder::state(llvm::StringRef name, RankedTensorType type) {

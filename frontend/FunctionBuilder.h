@@ -39,9 +39,10 @@ public:
   void at(int64_t layer, const llvm::Twine &where);
 
   mlir::Value input(llvm::StringRef name, mlir::RankedTensorType type);
-  /// The parameter that `view` makes of a stored tensor of shape `stored`.
+  /// The parameter that `view` makes of a stored tensor of shape `stored`; in
+  /// a new model it begins as `initial` says.
   mlir::Value parameter(ViewAttr view, llvm::ArrayRef<int64_t> stored,
-                        mlir::Type element);
+                        mlir::Type element, mlir::DenseF64ArrayAttr initial);
   mlir::Value state(llvm::StringRef name, mlir::RankedTensorType type);
   void output(llvm::StringRef name, mlir::Value value);
   /// The value that replaces the state `name`.

@@ -135,6 +135,7 @@ Architecture opt() {
   k.ffn = {{"ffn_dim"}};
   k.maxPosition = {{"max_position_embeddings"}, 2048};
   k.embedding = {{"word_embed_proj_dim"}};
+  k.initializerRange = {{"init_std"}, 0.02};
   k.epsilon = {{}, 1e-5};
   k.tied = {{"tie_word_embeddings"}, 1};
   k.activation = {{"activation_function"}};

@@ -87,6 +87,12 @@ Status Reader::readSizes() {
       config_.ffn,
       keys_.size(keys.ffn, keys.ffn.otherwise ? 4 * config_.hidden : 0));
   TANDEM_ASSIGN(config_.maxPosition, keys_.size(keys.maxPosition));
+  TANDEM_ASSIGN(config_.initializerRange,
+                keys_.number(keys.initializerRange, 0.02));
+  if (!(config_.initializerRange >= 0))
+    return keys_.error(keys.initializerRange,
+                       "expected a number of at least 0, got " +
+                           std::to_string(config_.initializerRange));
   TANDEM_ASSIGN(config_.epsilon, keys_.number(keys.epsilon, 1e-5));
   if (!(config_.epsilon >= 0))
     return keys_.error(keys.epsilon, "expected a number of at least 0, got " +

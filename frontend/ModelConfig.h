@@ -21,6 +21,7 @@ struct ModelConfig {
   int64_t tokenTypes = 0;   ///< How many; 0 where the family has none.
   int64_t positionRows = 0; ///< Of the table of learned positions.
   double epsilon = 0;
+  double initializerRange = 0; ///< Deviation of a new model's weights.
   bool tied = false;
   Activation activation = Activation::Silu;
   /// Pair j turns by position * frequencies[j]; empty without rotation.

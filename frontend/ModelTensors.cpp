@@ -259,6 +259,12 @@ Place ModelTensors::bias(Role role, int64_t layer) const {
   return place(role, layer, true);
 }
 
+Normal ModelTensors::initialWeight(Role role) const {
+  if (isNorm(role))
+    return {1 - family_->normOffset, 0};
+  return {0, config_.initializerRange};
+}
+
 std::string ModelTensors::location(Role role, int64_t layer) const {
   std::string name = family_->find(role)->stem;
   if (name[0] == '$')

@@ -40,6 +40,11 @@ struct TensorPattern {
   bool perLayer = false;
 };
 
+/// What a new model's elements are drawn from; 0 deviation: all the mean.
+struct Normal {
+  double mean = 0, deviation = 0;
+};
+
 class ModelTensors {
 public:
   /// `family` and `files` must outlive it. Nothing is checked against the
@@ -54,6 +59,9 @@ public:
   std::vector<Dim> dims(Role role) const;
   Place weight(Role role, int64_t layer) const;
   Place bias(Role role, int64_t layer) const;
+  /// How the role's weight begins in a new model: norms multiply by 1. Biases
+  /// begin with 0.
+  Normal initialWeight(Role role) const;
 
   /// What a person calls the place of `role`: the stem without the family's
   /// prefix, `layers.3.self_attn.q_proj`.

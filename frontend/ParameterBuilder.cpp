@@ -95,19 +95,24 @@ ViewAttr ParameterBuilder::view(Role role, const Place &place) {
   return ViewAttr::get(context, place.name, shape, storedType, steps);
 }
 
-Value ParameterBuilder::parameter(Role role, const Place &place) {
+Value ParameterBuilder::parameter(Role role, const Place &place,
+                                  Normal initial) {
   Type held = mastersKept_ ? f_.f32() : element_;
-  return f_.cast(f_.parameter(view(role, place), place.shape, held), element_);
+  auto begins =
+      f_.builder().getDenseF64ArrayAttr({initial.mean, initial.deviation});
+  return f_.cast(f_.parameter(view(role, place), place.shape, held, begins),
+                 element_);
 }
 
 Value ParameterBuilder::weight(Role role, int64_t layer) {
-  return parameter(role, tensors_.weight(role, layer));
+  return parameter(role, tensors_.weight(role, layer),
+                   tensors_.initialWeight(role));
 }
 
 Value ParameterBuilder::plainBias(Role role, int64_t layer) {
   if (!tensors_.hasBias(role))
     return Value();
-  return parameter(role, tensors_.bias(role, layer));
+  return parameter(role, tensors_.bias(role, layer), Normal());
 }
 
 Value ParameterBuilder::bias(Role role, int64_t layer, Value like) {

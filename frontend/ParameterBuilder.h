@@ -39,7 +39,7 @@ private:
   int64_t splitHeads(Dim dim, int64_t at, const Place &place,
                      llvm::SmallVectorImpl<ViewStepAttr> &steps);
   ViewAttr view(Role role, const Place &place);
-  mlir::Value parameter(Role role, const Place &place);
+  mlir::Value parameter(Role role, const Place &place, Normal initial);
 
   FunctionBuilder &f_;
   const ModelConfig &config_;

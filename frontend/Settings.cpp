@@ -20,6 +20,7 @@ std::vector<std::string> knownSettings(const Architecture &family) {
                        &k.ffn,
                        &k.maxPosition,
                        &k.epsilon,
+                       &k.initializerRange,
                        &k.embedding,
                        &k.tokenTypes,
                        &k.kvHeads,

@@ -2,6 +2,7 @@
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
+#include <cmath>
 #include <cstring>
 
 using namespace mlir;
@@ -66,6 +67,18 @@ LogicalResult verifySharding(Operation *op, Attribute attr, Type type,
   return op->emitOpError() << what << ": expected a sharding, got " << attr;
 }
 
+/// Mean and deviation.
+LogicalResult verifyInitial(Operation *op, Attribute attr, StringRef what) {
+  auto numbers = dyn_cast<DenseF64ArrayAttr>(attr);
+  if (numbers && numbers.size() == 2 && std::isfinite(numbers[0]) &&
+      std::isfinite(numbers[1]) && numbers[1] >= 0)
+    return success();
+  return op->emitOpError() << what
+                           << ": expected array<f64: mean, deviation>, the "
+                              "deviation at least 0, got "
+                           << attr;
+}
+
 LogicalResult verifyName(Operation *op, Attribute attr, StringRef what) {
   if (isa<StringAttr>(attr))
     return success();
@@ -101,6 +114,8 @@ LogicalResult TandemDialect::verifyRegionArgAttribute(Operation *op, unsigned,
     return verifyView(op, attr.getValue(), type, what);
   if (attr.getName() == kInput || attr.getName() == kState)
     return verifyName(op, attr.getValue(), what);
+  if (attr.getName() == kInitial)
+    return verifyInitial(op, attr.getValue(), what);
   if (attr.getName() == kAliases) {
     auto results = function.getNumResults();
     auto number = dyn_cast<IntegerAttr>(attr.getValue());

@@ -23,7 +23,9 @@ def Tandem_Dialect : Dialect {
     4. *Exec*: buffers in an arena, kernel launches, collectives on buffers.
 
     Attributes of functions: an argument is a parameter
-    (`tandem.parameter = #tandem.view<...>`), an input
+    (`tandem.parameter = #tandem.view<...>`; in a new model it is drawn from
+    the normal distribution whose mean and deviation
+    `tandem.initial = array<f64: 0.0, 0.02>` gives), an input
     (`tandem.input = "input_ids"`) or a state (`tandem.state = "cache.0.key"`
     with `tandem.aliases = N`, the result that replaces it); a result is an
     output (`tandem.output = "logits"`) or the new value of a state.
@@ -58,6 +60,7 @@ def Tandem_Dialect : Dialect {
     static constexpr llvm::StringLiteral kShardings = "tandem.shardings";
     static constexpr llvm::StringLiteral kChoice = "tandem.choice";
     static constexpr llvm::StringLiteral kParameter = "tandem.parameter";
+    static constexpr llvm::StringLiteral kInitial = "tandem.initial";
     static constexpr llvm::StringLiteral kInput = "tandem.input";
     static constexpr llvm::StringLiteral kOutput = "tandem.output";
     static constexpr llvm::StringLiteral kState = "tandem.state";

@@ -185,6 +185,13 @@ private:
     made->view_offset = static_cast<uint64_t>(offset);
     made->view_strides = toVector(strides);
     made->type = typeOf(argument);
+    auto block = cast<BlockArgument>(argument);
+    auto function = cast<func::FuncOp>(block.getOwner()->getParentOp());
+    if (auto initial = function.getArgAttrOfType<DenseF64ArrayAttr>(
+            block.getArgNumber(), TandemDialect::kInitial)) {
+      made->initial_mean = initial[0];
+      made->initial_deviation = initial[1];
+    }
     builder.plan.parameters.push_back(std::move(made));
     return it->second;
   }

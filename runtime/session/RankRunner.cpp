@@ -50,6 +50,17 @@ RankReply RankRunner::perform(RankTask task, const std::string &text) {
                          std::to_string(static_cast<uint32_t>(task)));
 }
 
+Result<Weights> weightsFor(const Plan &plan, const SessionOptions &options) {
+  if (options.init)
+    return drawnWeights(*options.init);
+  if (plan.table().sources()->size() == 0 && options.weights.empty())
+    return Status::refused("the plan names no files of weights, for it was "
+                           "compiled from a configuration alone; compile it "
+                           "with its weights, or train a new model with "
+                           "--init SEED");
+  return openWeights(plan, options.weights);
+}
+
 namespace {
 
 std::string gibibytes(uint64_t bytes) {

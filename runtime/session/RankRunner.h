@@ -36,6 +36,9 @@ private:
   std::vector<PortSlices> entries;
 };
 
+/// The weights that `options` ask for.
+Result<Weights> weightsFor(const Plan &plan, const SessionOptions &options);
+
 /// Refuses a plan whose ranks `ranks` need more memory together than the
 /// `available` bytes, before anything is loaded.
 Status checkMemory(const Plan &plan, const std::vector<int64_t> &ranks,

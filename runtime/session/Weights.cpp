@@ -3,8 +3,8 @@
 #include "runtime/base/Guarded.h"
 #include "runtime/comm/control/CrashHandler.h"
 #include "runtime/files/Gguf.h"
-#include "runtime/files/ReadView.h"
 #include "runtime/files/Safetensors.h"
+#include "runtime/session/DrawnTensor.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -117,47 +117,76 @@ const StoredTensor *findTensor(const std::vector<TensorStore> &stores,
   return nullptr;
 }
 
-/// One parameter's slice on one rank.
+/// A part of one parameter's slice on one rank.
 struct SliceRead {
-  const StoredTensor *tensor;
-  StridedView view;
-  TensorArg target;
-  std::vector<int64_t> targetStrides;
   const fb::Parameter *parameter;
+  StridedView view;
+  DType dtype;
+  std::byte *target;
+  std::vector<int64_t> targetStrides;
 
   int64_t bytes() const {
     int64_t count = 1;
     for (int64_t size : view.sizes)
       count *= size;
-    return storageBytes(target.dtype, count);
+    return storageBytes(dtype, count);
   }
 };
 
-SliceRead sliceOf(const fb::Parameter &parameter, const StoredTensor &tensor,
-                  TensorArg target) {
-  SliceRead read{&tensor, {}, std::move(target), {}, &parameter};
-  size_t rank = read.target.dims.size();
+SliceRead sliceOf(const fb::Parameter &parameter, const TensorArg &target) {
+  SliceRead read{&parameter, {}, target.dtype, target.data, {}};
+  size_t rank = target.dims.size();
   read.view.offset = parameter.view_offset();
   read.targetStrides.resize(rank);
   int64_t step = 1;
   for (size_t i = rank; i-- > 0;) {
     read.targetStrides[i] = step;
-    step *= read.target.dims[i].capacity;
+    step *= target.dims[i].capacity;
   }
   for (uint32_t i = 0; i < rank; ++i) {
     int64_t stride = parameter.view_strides()->Get(i);
-    read.view.offset +=
-        static_cast<uint64_t>(read.target.dims[i].begin * stride);
-    read.view.sizes.push_back(read.target.dims[i].valid);
+    read.view.offset += static_cast<uint64_t>(target.dims[i].begin * stride);
+    read.view.sizes.push_back(target.dims[i].valid);
     read.view.strides.push_back(stride);
   }
   return read;
 }
 
+/// Cuts a slice along its first dimension, so that threads share the work of
+/// large tensors.
+void addParts(const SliceRead &whole, std::vector<SliceRead> &parts) {
+  constexpr int64_t partBytes = 4 << 20;
+  int64_t rows = whole.view.sizes.empty() ? 1 : whole.view.sizes[0];
+  int64_t each = std::max<int64_t>(1, rows * partBytes /
+                                          std::max<int64_t>(1, whole.bytes()));
+  for (int64_t row = 0; row < rows; row += each) {
+    SliceRead part = whole;
+    if (row + each < rows || row > 0) {
+      part.view.sizes[0] = std::min(each, rows - row);
+      part.view.offset += static_cast<uint64_t>(row * whole.view.strides[0]);
+      part.target += row * whole.targetStrides[0] * blockBytes(whole.dtype);
+    }
+    parts.push_back(std::move(part));
+  }
+}
+
 } // namespace
 
-const StoredTensor &Weights::tensor(const std::string &key) const {
-  return *findTensor(stores, key);
+Status Weights::read(const fb::Parameter &parameter, const StridedView &view,
+                     DType to, std::byte *out,
+                     const std::vector<int64_t> &outStrides) const {
+  std::string key = parameter.key()->str();
+  if (seed)
+    return DrawnTensor(*seed, key, parameter.initial_mean(),
+                       parameter.initial_deviation())
+        .draw(view, to, out, outStrides);
+  return readView(*findTensor(stores, key), view, to, out, outStrides);
+}
+
+Weights drawnWeights(uint64_t seed) {
+  Weights weights;
+  weights.seed = seed;
+  return weights;
 }
 
 Result<Weights> openWeights(const Plan &plan, const std::string &elsewhere) {
@@ -185,9 +214,7 @@ Status loadWeights(const Plan &plan, const Weights &weights, Executor &executor,
   const auto &parameters = *plan.table().parameters();
   for (uint32_t i = 0; i < parameters.size(); ++i)
     if (std::optional<TensorArg> target = executor.parameter(i))
-      reads.push_back(sliceOf(*parameters.Get(i),
-                              weights.tensor(parameters.Get(i)->key()->str()),
-                              std::move(*target)));
+      addParts(sliceOf(*parameters.Get(i), *target), reads);
   for (const SliceRead &read : reads)
     progress.total += read.bytes();
   std::vector<Status> results(reads.size());
@@ -196,8 +223,8 @@ Status loadWeights(const Plan &plan, const Weights &weights, Executor &executor,
     setCrashActivity(executor.rank(), "load", read.parameter->name()->c_str());
     results[static_cast<size_t>(i)] = guarded([&] {
       TANDEM_TRY(fault.reach(executor.rank(), "load"));
-      return readView(*read.tensor, read.view, read.target.dtype,
-                      read.target.data, read.targetStrides);
+      return weights.read(*read.parameter, read.view, read.dtype, read.target,
+                          read.targetStrides);
     });
     progress.done += read.bytes();
   });

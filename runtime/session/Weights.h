@@ -2,8 +2,9 @@
 //
 // A plan names its weight files with fingerprints and its parameters as views
 // of stored tensors. `openWeights` finds the files, where they were or in
-// another place, and refuses others; `loadWeights` reads, for each parameter
-// of a rank's stage, that rank's slice only.
+// another place, and refuses others; `drawnWeights` are those of a new model.
+// `loadWeights` reads or draws, for each parameter of a rank's stage, that
+// rank's slice only.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,21 +12,24 @@
 #define TANDEM_RUNTIME_SESSION_WEIGHTS_H
 
 #include "runtime/exec/Executor.h"
-#include "runtime/files/TensorStore.h"
+#include "runtime/files/ReadView.h"
 
 #include <atomic>
 
 namespace tandem {
 
-/// The plan's weight files, opened and checked against it.
+/// The plan's weight files, opened and checked against it, or a seed.
 class Weights {
 public:
-  /// The stored tensor behind a parameter; a key that some file holds.
-  const StoredTensor &tensor(const std::string &key) const;
+  /// Writes a view of the stored tensor behind `parameter` as readView does.
+  Status read(const fb::Parameter &parameter, const StridedView &view, DType to,
+              std::byte *out, const std::vector<int64_t> &outStrides) const;
 
 private:
   friend Result<Weights> openWeights(const Plan &, const std::string &);
+  friend Weights drawnWeights(uint64_t seed);
   std::vector<TensorStore> stores;
+  std::optional<uint64_t> seed;
 };
 
 /// Opens the files that `plan` names, or those of the same names in the
@@ -33,6 +37,10 @@ private:
 /// files whose fingerprint is another's and stored tensors that are not as
 /// the plan says.
 Result<Weights> openWeights(const Plan &plan, const std::string &elsewhere);
+
+/// Those that `seed` gives a new model, by the parameters' names and initial
+/// distributions.
+Weights drawnWeights(uint64_t seed);
 
 /// Bytes of parameters, counted by the ranks' threads as they load.
 struct LoadProgress {

@@ -285,6 +285,50 @@ TEST(Import, SourcesCarryFingerprints) {
                 model.folder / "model.safetensors")));
 }
 
+/// Mean and deviation that a new model's parameter `key` is drawn with.
+std::vector<double> initialOf(mlir::func::FuncOp function,
+                              llvm::StringRef key) {
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    auto view =
+        function.getArgAttrOfType<ViewAttr>(i, TandemDialect::kParameter);
+    auto initial = function.getArgAttrOfType<mlir::DenseF64ArrayAttr>(
+        i, TandemDialect::kInitial);
+    if (view && initial && view.getKey() == key)
+      return {initial.asArrayRef().begin(), initial.asArrayRef().end()};
+  }
+  return {};
+}
+
+TEST(Import, NewModelsAreDrawnAsTheConfigurationSays) {
+  const std::pair<const char *, double> norms[] = {{"models/llama", 1},
+                                                   {"models/gemma2", 0}};
+  for (auto [model, mean] : norms) {
+    TANDEM_ASSET_OR_SKIP(path, model);
+    ImportOptions options;
+    options.settings = {"initializer_range=0.5"};
+    Imported imported(path, options);
+    auto function =
+        imported.module().lookupSymbol<mlir::func::FuncOp>("logits");
+    EXPECT_EQ(initialOf(function, "model.norm.weight"),
+              (std::vector<double>{mean, 0}));
+    EXPECT_EQ(initialOf(function, "model.embed_tokens.weight"),
+              (std::vector<double>{0, 0.5}));
+    EXPECT_EQ(initialOf(function, "model.layers.1.mlp.up_proj.weight"),
+              (std::vector<double>{0, 0.5}));
+  }
+  TANDEM_ASSET_OR_SKIP(path, "models/gpt2");
+  Imported imported(path);
+  auto function = imported.module().lookupSymbol<mlir::func::FuncOp>("logits");
+  EXPECT_EQ(initialOf(function, "transformer.h.0.attn.c_attn.bias"),
+            (std::vector<double>{0, 0}));
+  EXPECT_EQ(initialOf(function, "transformer.h.0.ln_1.weight"),
+            (std::vector<double>{1, 0}));
+  EXPECT_EQ(initialOf(function, "transformer.h.0.ln_1.bias"),
+            (std::vector<double>{0, 0}));
+  EXPECT_EQ(initialOf(function, "transformer.wpe.weight"),
+            (std::vector<double>{0, 0.02}));
+}
+
 TEST(Import, BiasesFollowTheConfiguration) {
   TinyModel model;
   model.config["attention_bias"] = true;

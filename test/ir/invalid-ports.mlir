@@ -37,3 +37,17 @@ func.func @sharding(%x: tensor<4xf32> {tandem.sharding = 3 : i32}) -> tensor<4xf
 func.func @sharding(%x: tensor<4xf32>) -> (tensor<4xf32> {tandem.sharding = "tp"}) {
   return %x : tensor<4xf32>
 }
+
+// -----
+
+// expected-error @below {{'func.func' op argument 0 'tandem.initial': expected array<f64: mean, deviation>, the deviation at least 0, got array<f64: 0.000000e+00, -1.000000e+00>}}
+func.func @negative_deviation(%w: tensor<4xf32> {tandem.parameter = #tandem.view<"w">, tandem.initial = array<f64: 0.0, -1.0>}) {
+  return
+}
+
+// -----
+
+// expected-error @below {{'func.func' op argument 0 'tandem.initial': expected array<f64: mean, deviation>, the deviation at least 0, got "ones"}}
+func.func @no_numbers(%w: tensor<4xf32> {tandem.parameter = #tandem.view<"w">, tandem.initial = "ones"}) {
+  return
+}
