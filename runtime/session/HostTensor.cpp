@@ -1,6 +1,7 @@
 #include "runtime/session/HostTensor.h"
 
 #include "runtime/files/ConvertElements.h"
+#include "runtime/files/Safetensors.h"
 
 #include <cmath>
 #include <cstring>
@@ -17,6 +18,17 @@ int64_t HostTensor::elements() const {
   for (int64_t size : shape)
     count *= size;
   return count;
+}
+
+Result<HostTensors> readHostTensors(const std::string &path) {
+  TANDEM_ASSIGN(TensorStore store, readSafetensors(path));
+  HostTensors tensors;
+  for (const StoredTensor &tensor : store.tensors()) {
+    HostTensor host(tensor.dtype, tensor.shape);
+    std::copy(tensor.data, tensor.data + tensor.bytes, host.data.begin());
+    tensors.emplace(tensor.name, std::move(host));
+  }
+  return tensors;
 }
 
 HostTensor hostVector(const std::vector<int32_t> &values) {

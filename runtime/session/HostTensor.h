@@ -43,6 +43,9 @@ struct HostTensor {
 /// By name, in name order.
 using HostTensors = std::map<std::string, HostTensor>;
 
+/// All tensors of a safetensors file.
+Result<HostTensors> readHostTensors(const std::string &path);
+
 /// A one-dimensional tensor of these values.
 HostTensor hostVector(const std::vector<int32_t> &values);
 

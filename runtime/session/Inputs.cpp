@@ -18,6 +18,21 @@ int64_t paddingOf(const std::string &name) {
   return name == "labels" ? -100 : 0;
 }
 
+/// Of rows that are missing: tokens that all see something.
+int64_t rowFillOf(const std::string &name) {
+  return name == "attention_mask" ? 1 : paddingOf(name);
+}
+
+/// A token input's shape with microbatches as rows; nothing for other shapes.
+std::optional<std::vector<int64_t>>
+rowShape(const std::vector<int64_t> &shape) {
+  if (shape.size() == 2)
+    return shape;
+  if (shape.size() == 3)
+    return std::vector<int64_t>{shape[0] * shape[1], shape[2]};
+  return std::nullopt;
+}
+
 std::vector<std::string> namesOf(const fb::Entry &entry) {
   std::vector<std::string> names;
   for (const fb::Port *port : *entry.inputs())
@@ -80,35 +95,48 @@ private:
     return Status();
   }
 
-  /// Finds the rows and sequence that the token inputs agree on.
+  /// Finds the rows and sequence that the token inputs agree on. Labels come
+  /// last: they may have a column more than ids.
   Status measureTokens() {
     TokenShape &tokens = bound.tokens;
-    for (const fb::Port *port : *entry.inputs()) {
-      std::string name = port->name()->str();
-      const std::vector<int64_t> &full = typeOf(*port).shape;
-      auto found = given.find(name);
-      if (!isTokenInput(name) || full.size() != 2)
-        continue;
-      tokens.fullRows = full[0];
-      tokens.fullSequence = full[1];
-      if (found == given.end() || found->second.shape.size() != 2)
-        continue;
-      const std::vector<int64_t> &shape = found->second.shape;
-      if (tokens.rows == 0 && tokens.sequence == 0) {
-        tokens.rows = shape[0];
-        tokens.sequence = shape[1];
+    for (bool labels : {false, true})
+      for (const fb::Port *port : *entry.inputs()) {
+        std::string name = port->name()->str();
+        if (isTokenInput(name) && (name == "labels") == labels)
+          TANDEM_TRY(measure(*port, name));
       }
-      if (shape[0] != tokens.rows || shape[1] != tokens.sequence)
-        return Status::refused("input '" + name + "' has the shape " +
-                               shapeToString(shape) +
-                               ", other token inputs have " +
-                               shapeToString({tokens.rows, tokens.sequence}));
-    }
     if (tokens.rows == 0 || tokens.sequence == 0) {
       tokens.rows = tokens.fullRows;
       tokens.sequence = tokens.fullSequence;
     }
     return Status();
+  }
+
+  Status measure(const fb::Port &port, const std::string &name) {
+    TokenShape &tokens = bound.tokens;
+    std::optional<std::vector<int64_t>> full = rowShape(typeOf(port).shape);
+    if (!full)
+      return Status();
+    tokens.microbatches = typeOf(port).shape.size() == 3;
+    bool behind = name == "labels" && (*full)[1] == tokens.fullSequence + 1;
+    if (!behind) {
+      tokens.fullRows = (*full)[0];
+      tokens.fullSequence = (*full)[1];
+    }
+    auto found = given.find(name);
+    if (found == given.end() || found->second.shape.size() != 2)
+      return Status();
+    const std::vector<int64_t> &shape = found->second.shape;
+    if (tokens.rows == 0 && tokens.sequence == 0) {
+      tokens.rows = shape[0];
+      tokens.sequence = shape[1];
+    }
+    int64_t extra = behind && shape[1] == tokens.sequence + 1;
+    if (shape[0] == tokens.rows && shape[1] == tokens.sequence + extra)
+      return Status();
+    return Status::refused("input '" + name + "' has the shape " +
+                           shapeToString(shape) + ", other token inputs have " +
+                           shapeToString({tokens.rows, tokens.sequence}));
   }
 
   Result<HostTensor> makeDefault(const fb::Port &port) const {
@@ -118,11 +146,11 @@ private:
     if (name == "attention_mask") {
       HostTensor ones(type.dtype, {bound.tokens.rows, bound.tokens.sequence});
       ones.fill(1);
-      return padded(port, ones, 0);
+      return padded(port, ones);
     }
     if (name == "lengths")
       tensor.fill(bound.tokens.sequence);
-    else if (name == "labels")
+    else if (name == "labels" && !givesLoss())
       tensor.fill(-100);
     else if (name != "token_type_ids" && name != "positions")
       return Status::refused("missing; entry '" + entry.name()->str() +
@@ -134,14 +162,16 @@ private:
                             const HostTensor &tensor) const {
     const TensorType &type = typeOf(port);
     std::string name = port.name()->str();
-    bool pads = isTokenInput(name) && type.shape.size() == 2 &&
-                tensor.shape.size() == 2 && tensor.shape[0] <= type.shape[0] &&
-                tensor.shape[1] <= type.shape[1] && tensor.shape[0] > 0 &&
+    std::optional<std::vector<int64_t>> full = rowShape(type.shape);
+    bool pads = isTokenInput(name) && full && tensor.shape.size() == 2 &&
+                tensor.shape[0] <= (*full)[0] &&
+                tensor.shape[1] <= (*full)[1] && tensor.shape[0] > 0 &&
                 tensor.shape[1] > 0;
     if (tensor.shape != type.shape && !pads)
       return Status::refused(
           "the shape is " + shapeToString(tensor.shape) + ", expected " +
-          (isTokenInput(name) ? "at most " : "") + shapeToString(type.shape) +
+          (isTokenInput(name) ? "at most " : "") +
+          shapeToString(isTokenInput(name) && full ? *full : type.shape) +
           (isTokenInput(name) ? "; compile with a larger --batch or --max-seq"
                               : ""));
     TANDEM_ASSIGN(HostTensor converted, convertExactly(tensor, type.dtype));
@@ -151,7 +181,14 @@ private:
       TANDEM_TRY(checkRange(converted, "token_types", "the token types of "));
     if (tensor.shape == type.shape)
       return converted;
-    return padded(port, converted, paddingOf(name));
+    return padded(port, converted);
+  }
+
+  bool givesLoss() const {
+    for (const fb::Port *port : *entry.outputs())
+      if (port->name()->string_view() == "loss")
+        return true;
+    return false;
   }
 
   /// Found here it is a refusal; found by a kernel it ends the session.
@@ -169,12 +206,18 @@ private:
     return Status();
   }
 
-  HostTensor padded(const fb::Port &port, const HostTensor &tensor,
-                    int64_t padding) const {
+  /// `tensor`, [rows, columns], in the place of the port's first ones.
+  HostTensor padded(const fb::Port &port, const HostTensor &tensor) const {
+    std::string name = port.name()->str();
+    std::vector<int64_t> full = *rowShape(typeOf(port).shape);
     HostTensor result(tensor.dtype, typeOf(port).shape);
-    result.fill(padding);
-    copyBox(tensor.data.data(), {tensor.shape, {0, 0}}, result.data.data(),
-            {result.shape, {0, 0}}, tensor.shape, blockBytes(tensor.dtype));
+    result.fill(rowFillOf(name));
+    std::vector<int64_t> given = {tensor.shape[0], full[1]};
+    HostTensor rows(tensor.dtype, given);
+    rows.fill(paddingOf(name));
+    copyBox(tensor.data.data(), {tensor.shape, {0, 0}}, rows.data.data(),
+            {given, {0, 0}}, tensor.shape, blockBytes(tensor.dtype));
+    std::copy(rows.data.begin(), rows.data.end(), result.data.begin());
     return result;
   }
 
@@ -183,6 +226,53 @@ private:
   const HostTensors &given;
   BoundInputs bound;
 };
+
+/// `grad.w#2` is a further view of what `grad.w` is one of.
+std::string storedName(const std::string &port) {
+  size_t mark = port.rfind('#');
+  bool numbered =
+      mark != std::string::npos && mark + 1 < port.size() &&
+      port.find_first_not_of("0123456789", mark + 1) == std::string::npos;
+  return numbered ? port.substr(0, mark) : port;
+}
+
+template <typename T>
+void addView(const fb::Parameter &parameter, const HostTensor &part,
+             HostTensor &whole) {
+  std::vector<int64_t> index(part.shape.size(), 0);
+  auto at = static_cast<int64_t>(parameter.view_offset());
+  for (int64_t i = 0, count = part.elements(); i < count; ++i) {
+    whole.as<T>()[at] += part.as<T>()[i];
+    for (size_t dim = index.size(); dim-- > 0;) {
+      int64_t stride =
+          parameter.view_strides()->Get(static_cast<uint32_t>(dim));
+      at += stride;
+      if (++index[dim] < part.shape[dim])
+        break;
+      at -= stride * part.shape[dim];
+      index[dim] = 0;
+    }
+  }
+}
+
+/// Adds what a port says of a parameter's elements to the stored tensor.
+void addGradient(const Plan &plan, const fb::Port &port,
+                 const HostTensor &output, HostTensors &named) {
+  const fb::Parameter &parameter =
+      *plan.table().parameters()->Get(port.parameter());
+  DType dtype = output.dtype == DType::F64 ? DType::F64 : DType::F32;
+  HostTensor part = output;
+  if (output.dtype != dtype)
+    part = *convertExactly(output, dtype); // A narrower float.
+  auto [found, added] = named.try_emplace(storedName(port.name()->str()));
+  if (added)
+    found->second = HostTensor(dtype, {parameter.stored_shape()->begin(),
+                                       parameter.stored_shape()->end()});
+  if (dtype == DType::F64)
+    addView<double>(parameter, part, found->second);
+  else
+    addView<float>(parameter, part, found->second);
+}
 
 HostTensor cut(const HostTensor &tensor, const std::vector<int64_t> &shape) {
   HostTensor result(tensor.dtype, shape);
@@ -221,6 +311,14 @@ HostTensors nameOutputs(const Plan &plan, uint32_t entry,
   for (uint32_t i = 0; i < ports.size(); ++i) {
     HostTensor &output = outputs[i];
     std::vector<int64_t> shape = output.shape;
+    if (ports.Get(i)->parameter() != kNone) {
+      addGradient(plan, *ports.Get(i), output, named);
+      continue;
+    }
+    if (tokens.microbatches) {
+      named[ports.Get(i)->name()->str()] = std::move(output);
+      continue;
+    }
     if (shape.size() >= 1 && shape[0] == tokens.fullRows)
       shape[0] = tokens.rows;
     // [batch, vocabulary] may look like [batch, sequence].

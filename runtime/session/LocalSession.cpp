@@ -158,6 +158,7 @@ public:
     return load();
   }
 
+  int64_t ranksHere() const override { return plan_->numRanks(); }
   bool leads() const override { return true; }
   bool stuck() const override { return stuck_; }
 
@@ -195,7 +196,7 @@ private:
   Status load() {
     if (!options.loadWeights || plan_->table().parameters()->size() == 0)
       return Status();
-    TANDEM_ASSIGN(Weights weights, openWeights(*plan_, options.weights));
+    TANDEM_ASSIGN(Weights weights, weightsFor(*plan_, options));
     LoadProgress progress;
     Status status = onAllRanks(
         [crew = crew.get(), &weights, &progress](size_t r) {

@@ -80,6 +80,7 @@ public:
     return Status();
   }
 
+  int64_t ranksHere() const override { return world.ranksHere(); }
   bool leads() const override { return world.rank() == 0; }
 
   Status step(uint32_t entry, const PortTensors &tensors,
@@ -142,7 +143,7 @@ private:
                               options, threads_));
     if (!options.loadWeights || plan_->table().parameters()->size() == 0)
       return Status();
-    TANDEM_ASSIGN(Weights weights, openWeights(*plan_, options.weights));
+    TANDEM_ASSIGN(Weights weights, weightsFor(*plan_, options));
     LoadProgress progress;
     TANDEM_TRY(runner.load(*plan_, weights, progress));
     if (options.progress)

@@ -49,6 +49,8 @@ struct SessionOptions {
   /// Whether to load them; without, parameters are zeros until a checkpoint
   /// (Checkpoints.h) or a caller fills them.
   bool loadWeights = true;
+  /// Draws the weights of a new model in place of reading files.
+  std::optional<uint64_t> init;
   /// `cpu`, or `chaos` (tests).
   std::string device = "cpu";
   uint64_t seed = 0; ///< Of the chaos device.
@@ -66,6 +68,8 @@ public:
   /// Threads of each rank's kernels.
   int threads() const { return threads_; }
 
+  /// The ranks on this machine, those of other processes too.
+  virtual int64_t ranksHere() const = 0;
   /// Whether this process leads: it may call run and step.
   virtual bool leads() const = 0;
 

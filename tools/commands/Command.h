@@ -25,6 +25,10 @@ struct PlanRequest {
   std::string dtype;
   int64_t batch = 1;
   int64_t maxSeq = 0; ///< 0: the default.
+  /// For training, as the flags of PlanMaker::addTrainingFlags say, which
+  /// count in place of those above but the path.
+  bool training = false;
+  std::string weights; ///< Of training: where they are, when elsewhere.
 };
 
 /// Turns what a user named into a plan.
@@ -34,6 +38,9 @@ public:
   /// Loads a plan; compiles a model, where this program can.
   virtual Result<std::shared_ptr<const Plan>>
   make(const PlanRequest &request) = 0;
+  /// Adds the flags that say how a model is compiled for training, where this
+  /// program can. The maker outlives the command.
+  virtual void addTrainingFlags(CLI::App *command) { (void)command; }
   /// Whether `path` is a plan's file.
   static bool isPlan(const std::string &path);
 };
@@ -66,6 +73,7 @@ void addRun(Program &program);
 void addGenerate(Program &program);
 void addTokenize(Program &program);
 void addBench(Program &program);
+void addTrain(Program &program);
 
 /// `8GiB`, `512MiB`, `1000000`, at least one byte; refused with what was
 /// expected.

@@ -1,10 +1,10 @@
 #include "runtime/base/Log.h"
-#include "runtime/files/Tokenizer.h"
 #include "runtime/session/Generator.h"
 #include "tools/commands/Ids.h"
+#include "tools/commands/Interrupt.h"
+#include "tools/commands/PlanTokenizer.h"
 #include "tools/commands/World.h"
 
-#include <csignal>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -19,42 +19,6 @@ struct Options {
   std::optional<std::string> promptIds;
   bool ignoreEos = false, json = false;
 };
-
-std::atomic<bool> interrupted{false};
-
-void onInterrupt(int) {
-  // A second Ctrl-C leaves at once.
-  if (interrupted.exchange(true))
-    _exit(130);
-}
-
-/// Ctrl-C and SIGTERM end the text after the step; under mpirun SIGTERM is the
-/// control plane's.
-void handleInterrupts() {
-  std::signal(SIGINT, onInterrupt);
-  struct sigaction before{};
-  sigaction(SIGTERM, nullptr, &before);
-  if (before.sa_handler == SIG_DFL)
-    std::signal(SIGTERM, onInterrupt);
-}
-
-/// The plan's tokenizer, where its files or those of --weights have one.
-std::shared_ptr<const Tokenizer> findTokenizer(const Plan &plan,
-                                               const std::string &weights) {
-  std::vector<std::string> places;
-  if (!weights.empty())
-    places.push_back(weights);
-  if (const auto *sources = plan.table().tokenizer())
-    for (const fb::Source *source : *sources)
-      places.push_back(source->path()->str());
-  for (const std::string &place : places) {
-    Result<std::shared_ptr<const Tokenizer>> tokenizer = openTokenizer(place);
-    if (tokenizer.ok())
-      return *tokenizer;
-    logWarning("no tokenizer: " + tokenizer.status().toString());
-  }
-  return nullptr;
-}
 
 std::vector<int64_t> wide(const std::vector<int32_t> &ids) {
   return {ids.begin(), ids.end()};
@@ -132,7 +96,7 @@ Status generate(const Options &options, Session &session) {
   TANDEM_ASSIGN(std::vector<int64_t> prompt,
                 promptIds(options, plan, tokenizer.get()));
   GenerateOptions settings = options.generate;
-  settings.cancel = &interrupted;
+  settings.cancel = &handleInterrupts();
   TANDEM_ASSIGN(std::vector<int64_t> ends, endIdsOf(plan));
   if (!options.ignoreEos)
     settings.endIds = ends;
@@ -159,7 +123,6 @@ Status generate(const Options &options, Session &session) {
     if (!options.json)
       std::cout << piece << std::flush;
   };
-  handleInterrupts();
   TANDEM_ASSIGN(std::vector<Generated> results,
                 generator.run({prompt}, settings, onId));
   if (decoder) {

@@ -1,22 +1,9 @@
-#include "runtime/files/ReadElements.h"
-#include "runtime/files/Safetensors.h"
 #include "runtime/files/SafetensorsWriter.h"
 #include "runtime/session/Inputs.h"
 #include "tools/commands/World.h"
 
 namespace tandem {
 namespace {
-
-Result<HostTensors> readInputs(const std::string &path) {
-  TANDEM_ASSIGN(TensorStore store, readSafetensors(path));
-  HostTensors inputs;
-  for (const StoredTensor &tensor : store.tensors()) {
-    HostTensor host(tensor.dtype, tensor.shape);
-    std::copy(tensor.data, tensor.data + tensor.bytes, host.data.begin());
-    inputs.emplace(tensor.name, std::move(host));
-  }
-  return inputs;
-}
 
 Status writeOutputs(const std::string &path, const HostTensors &outputs) {
   std::vector<TensorToWrite> tensors;
@@ -72,7 +59,7 @@ void addRun(Program &program) {
         [&](Session &session) -> Status {
           TANDEM_ASSIGN(std::string entry,
                         entryOf(session.plan(), options->entry));
-          TANDEM_ASSIGN(HostTensors inputs, readInputs(options->inputs));
+          TANDEM_ASSIGN(HostTensors inputs, readHostTensors(options->inputs));
           TANDEM_ASSIGN(HostTensors outputs, session.run(entry, inputs));
           return writeOutputs(options->outputs, outputs);
         });

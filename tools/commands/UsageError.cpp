@@ -8,7 +8,12 @@ namespace {
 /// What `app` calls the flags that may stand where `command` was chosen.
 std::vector<std::string> flagsOf(const CLI::App &app, const CLI::App &command) {
   std::vector<std::string> names;
-  for (const CLI::App *part : {&app, &command})
+  std::vector<const CLI::App *> parts = {&app, &command};
+  // Groups of flags are commands without a name.
+  for (const CLI::App *group : command.get_subcommands({}))
+    if (group->get_name().empty())
+      parts.push_back(group);
+  for (const CLI::App *part : parts)
     for (const CLI::Option *option : part->get_options())
       for (const std::string &name : option->get_lnames())
         names.push_back("--" + name);

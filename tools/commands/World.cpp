@@ -6,12 +6,19 @@
 #include "runtime/comm/control/CrashHandler.h"
 #include "runtime/comm/control/Launcher.h"
 #include "runtime/plan/Verify.h"
+#include "tools/commands/Interrupt.h"
 
 #include <cstdlib>
 #include <unistd.h>
 
 namespace tandem {
 namespace {
+
+/// What rank 0 does, and whether signals end it behind a step.
+struct Leading {
+  const Lead &run;
+  bool endsBehindStep;
+};
 
 /// Shows how much of the weights is loaded, on a terminal only.
 std::function<void(int64_t, int64_t)> progressLine() {
@@ -34,17 +41,19 @@ Result<SessionOptions> sessionOptions(const WorldOptions &options) {
   result.threads = options.threads;
   result.deadlineSeconds = options.deadlineSeconds;
   result.weights = options.weights;
+  result.loadWeights = options.loadWeights;
+  result.init = options.init;
   result.progress = progressLine();
   return result;
 }
 
 Status runLocal(Program &program, const PlanRequest &request,
-                const SessionOptions &options, const Lead &lead) {
+                const SessionOptions &options, const Leading &lead) {
   TANDEM_ASSIGN(std::shared_ptr<const Plan> plan, program.plans->make(request));
   TANDEM_TRY(verify(*plan));
   TANDEM_ASSIGN(std::unique_ptr<Session> session,
                 createLocalSession(plan, options));
-  Status status = lead(*session);
+  Status status = lead.run(*session);
   if (session->stuck()) {
     // A thread that cannot be stopped would keep the process.
     log(LogLevel::Error, status.toString());
@@ -80,7 +89,7 @@ std::string planMessage(Program &program, const PlanRequest &request,
 /// What every rank of an open world does. Where it returns other than a
 /// rank's failure, all ranks return alike and may part in order.
 Status runRank(Program &program, const PlanRequest &request,
-               const SessionOptions &options, const Lead &lead,
+               const SessionOptions &options, const Leading &lead,
                MpiWorld &world) {
   std::string message;
   Status planned;
@@ -106,8 +115,10 @@ Status runRank(Program &program, const PlanRequest &request,
   Status status = made.status();
   if (made.ok()) {
     Session &session = **made;
+    if (lead.endsBehindStep)
+      handleInterruptsAsRank(session.leads());
     status = guarded(
-        [&] { return session.leads() ? lead(session) : session.serve(); });
+        [&] { return session.leads() ? lead.run(session) : session.serve(); });
     // The others wait for this rank: they are told why it does not come.
     if (status.code() == StatusCode::RankFailed)
       world.abort(status);
@@ -122,7 +133,7 @@ Status runRank(Program &program, const PlanRequest &request,
 }
 
 Status runMpi(Program &program, const PlanRequest &request,
-              const SessionOptions &options, const Lead &lead) {
+              const SessionOptions &options, const Leading &lead) {
   MpiOptions mpi;
   mpi.deadlineSeconds = options.deadlineSeconds;
   TANDEM_ASSIGN(MpiWorld world, openMpi(mpi));
@@ -169,8 +180,9 @@ Status runInWorld(Program &program, const PlanRequest &request,
   installCrashHandler();
   bool mpi = options.comm == "mpi" ||
              (options.comm == "auto" && detectLauncher().several());
-  return mpi ? runMpi(program, request, session, lead)
-             : runLocal(program, request, session, lead);
+  Leading leading{lead, options.endsBehindStep};
+  return mpi ? runMpi(program, request, session, leading)
+             : runLocal(program, request, session, leading);
 }
 
 } // namespace tandem

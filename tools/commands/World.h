@@ -20,6 +20,11 @@ struct WorldOptions {
   int threads = 0;
   double deadlineSeconds = 60;
   std::string weights, memory;
+  /// Not flags: see SessionOptions.
+  bool loadWeights = true;
+  std::optional<uint64_t> init;
+  /// Whether signals end the command behind a step (Interrupt.h).
+  bool endsBehindStep = false;
 
   void addTo(CLI::App *command);
 };

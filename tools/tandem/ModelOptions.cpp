@@ -66,9 +66,16 @@ void addModelOptions(CLI::App *command, ModelOptions &options) {
   command->add_option("--entry", options.entry,
                       entryNames() + " (default: " + options.defaultEntry +
                           ")");
+  addShapeOptions(command, options);
+  command->add_option("--weights", options.weights,
+                      "Directory or file of the weights, when they are not "
+                      "where the model is");
+}
+
+void addShapeOptions(CLI::App *command, ModelOptions &options) {
   command->add_option("--batch", options.batch, "Rows")->check(atLeast(1));
   command
-      ->add_option("--max-seq", options.maxSeq,
+      ->add_option("--max-seq,--seq", options.maxSeq,
                    "Longest sequence (default: the model's, at most 2048)")
       ->check(atLeast(1));
   command->add_flag("--attention-mask", options.attentionMask,
@@ -90,9 +97,6 @@ void addModelOptions(CLI::App *command, ModelOptions &options) {
       ->add_option("--set", options.settings,
                    "Override a setting of the model: key=value")
       ->allow_extra_args(false);
-  command->add_option("--weights", options.weights,
-                      "Directory or file of the weights, when they are not "
-                      "where the model is");
   command->add_flag("--strict", options.strict,
                     "A stored tensor that nothing uses is an error");
 }

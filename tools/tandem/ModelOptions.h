@@ -30,6 +30,10 @@ struct ModelOptions {
 /// The flags of `options`, which outlives the command.
 void addModelOptions(CLI::App *command, ModelOptions &options);
 
+/// Those of them that say what the entry computes, without the model's and
+/// the weights' places.
+void addShapeOptions(CLI::App *command, ModelOptions &options);
+
 /// Imports the model, logging its warnings, or reads the module.
 Result<mlir::OwningOpRef<mlir::ModuleOp>>
 readModel(const ModelOptions &options, mlir::MLIRContext &context,

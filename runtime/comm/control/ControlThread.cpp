@@ -1,5 +1,6 @@
 #include "runtime/comm/control/ControlThread.h"
 
+#include "runtime/base/LastWords.h"
 #include "runtime/base/Log.h"
 
 #include <algorithm>
@@ -386,6 +387,8 @@ void ControlThread::leave(const Fault &fault) {
     state = sampler.sample(now);
     log(LogLevel::Error,
         fault.status().toString() + "; " + state.describe(rank, "was"));
+    if (std::string words = lastWords(); !words.empty())
+      logInfo(words);
   }
   for (auto &connection : connections)
     connection->shutdown();

@@ -121,5 +121,140 @@ TEST(Inputs, AMissingMaskSaysHowToGetIt) {
             "input_ids; compile with --attention-mask");
 }
 
+/// An entry of 2 microbatches of 2 rows, of which 3 rows are true.
+class MicrobatchInputs : public testing::Test {
+protected:
+  MicrobatchInputs() : plan(sketch()) {}
+
+  static Plan sketch() {
+    PlanSketch sketch("tp=1");
+    sketch.builder.fact("vocab_size", "60");
+    sketch.entry("gradients");
+    TensorType ids = sketch.type({2, 2, 4}, "[{}, {}, {}]", DType::I32);
+    TensorType behind = sketch.type({2, 2, 5}, "[{}, {}, {}]", DType::I32);
+    sketch.input("labels", behind); // Before ids: the order does not matter.
+    sketch.input("input_ids", ids);
+    sketch.input("attention_mask", ids);
+    TensorType number = sketch.type({}, "[]");
+    sketch.input("learning_rate", number);
+    sketch.output("loss", number, {sketch.value(0, number)});
+    addGradients(sketch);
+    return sketch.finish();
+  }
+
+  /// Of a stored [2, 6] tensor: columns 0 to 3 as [2, 2, 2], the others
+  /// transposed, twice.
+  static void addGradients(PlanSketch &sketch) {
+    TensorType left = sketch.type({2, 2, 2}, "[{}, {}, {}]");
+    TensorType right = sketch.type({2, 2}, "[{}, {}]");
+    addView(sketch, "w", left, 0, {6, 2, 1});
+    addView(sketch, "w#2", right, 4, {1, 6});
+    addView(sketch, "w#3", right, 4, {1, 6});
+  }
+
+  static void addView(PlanSketch &sketch, const std::string &name,
+                      const TensorType &type, uint64_t offset,
+                      std::vector<int64_t> strides) {
+    uint32_t parameter = sketch.parameter(name, type);
+    fb::ParameterT &table = *sketch.builder.plan.parameters[parameter];
+    table.key = "w";
+    table.stored_shape = {2, 6};
+    table.view_offset = offset;
+    table.view_strides = std::move(strides);
+    sketch.output("grad." + name, type, {sketch.value(0, type)});
+    sketch.builder.plan.entries.back()->outputs.back()->parameter = parameter;
+  }
+
+  static HostTensor ids(const std::vector<int64_t> &shape, int64_t first) {
+    HostTensor tensor(DType::I64, shape);
+    for (int64_t i = 0; i < tensor.elements(); ++i)
+      tensor.as<int64_t>()[i] = first + i;
+    return tensor;
+  }
+  static std::vector<int32_t> list(const HostTensor &tensor) {
+    return {tensor.as<int32_t>(), tensor.as<int32_t>() + tensor.elements()};
+  }
+
+  Plan plan;
+  HostTensor rate = HostTensor(DType::F32, {});
+};
+
+TEST_F(MicrobatchInputs, RowsAreSpreadAndMissingOnesFilled) {
+  auto bound = bindInputs(plan, 0,
+                          {{"input_ids", ids({3, 3}, 1)},
+                           {"labels", ids({3, 3}, 11)},
+                           {"learning_rate", rate}});
+  ASSERT_TRUE(bound.ok()) << bound.status().message();
+  EXPECT_EQ(list(bound->tensors[1]),
+            (std::vector<int32_t>{1, 2, 3, 0, 4, 5, 6, 0, //
+                                  7, 8, 9, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(list(bound->tensors[0]),
+            (std::vector<int32_t>{11,   12,   13,   -100, -100, //
+                                  14,   15,   16,   -100, -100, //
+                                  17,   18,   19,   -100, -100, //
+                                  -100, -100, -100, -100, -100}));
+  // Nothing is seen of the padding in true rows, all of a missing row.
+  EXPECT_EQ(list(bound->tensors[2]),
+            (std::vector<int32_t>{1, 1, 1, 0, 1, 1, 1, 0, //
+                                  1, 1, 1, 0, 1, 1, 1, 1}));
+  EXPECT_TRUE(bound->tensors[3].shape.empty());
+}
+
+TEST_F(MicrobatchInputs, LabelsMayHaveTheIdBehind) {
+  auto bound = bindInputs(plan, 0,
+                          {{"input_ids", ids({4, 4}, 1)},
+                           {"labels", ids({4, 5}, 1)},
+                           {"learning_rate", rate}});
+  ASSERT_TRUE(bound.ok()) << bound.status().message();
+  EXPECT_EQ(list(bound->tensors[0]).back(), 20);
+  EXPECT_EQ(bindInputs(plan, 0,
+                       {{"input_ids", ids({4, 3}, 1)},
+                        {"labels", ids({4, 5}, 1)},
+                        {"learning_rate", rate}})
+                .status()
+                .message(),
+            "input 'labels' has the shape [4, 5], other token inputs have "
+            "[4, 3]");
+}
+
+TEST_F(MicrobatchInputs, ALossNeedsLabels) {
+  EXPECT_EQ(bindInputs(plan, 0,
+                       {{"input_ids", ids({4, 4}, 1)}, {"learning_rate", rate}})
+                .status()
+                .message(),
+            "input 'labels': missing; entry 'gradients' needs labels, "
+            "input_ids, attention_mask, learning_rate");
+  EXPECT_EQ(bindInputs(plan, 0,
+                       {{"input_ids", ids({5, 4}, 1)},
+                        {"labels", ids({5, 4}, 1)},
+                        {"learning_rate", rate}})
+                .status()
+                .message(),
+            "input 'labels': the shape is [5, 4], expected at most [4, 5]; "
+            "compile with a larger --batch or --max-seq");
+}
+
+TEST_F(MicrobatchInputs, GradientsOfViewsBecomeStoredTensors) {
+  PortTensors outputs = emptyOutputs(plan, 0);
+  *outputs[0].as<float>() = 7;
+  for (int64_t i = 0; i < 8; ++i)
+    outputs[1].as<float>()[i] = static_cast<float>(i + 1);
+  for (int64_t i = 0; i < 4; ++i) {
+    outputs[2].as<float>()[i] = static_cast<float>(10 * (i + 1));
+    outputs[3].as<float>()[i] = static_cast<float>(100 * (i + 1));
+  }
+  TokenShape tokens;
+  tokens.rows = tokens.fullRows = 2;
+  tokens.microbatches = true;
+  HostTensors named = nameOutputs(plan, 0, tokens, std::move(outputs));
+  ASSERT_EQ(named.size(), 2u);
+  EXPECT_EQ(*named.at("loss").as<float>(), 7);
+  const HostTensor &w = named.at("grad.w");
+  ASSERT_EQ(w.shape, (std::vector<int64_t>{2, 6}));
+  EXPECT_EQ(std::vector<float>(w.as<float>(), w.as<float>() + 12),
+            (std::vector<float>{1, 2, 3, 4, 110, 330, //
+                                5, 6, 7, 8, 220, 440}));
+}
+
 } // namespace
 } // namespace tandem

@@ -2,6 +2,7 @@
 #include "runtime/files/Fingerprint.h"
 #include "runtime/files/MappedFile.h"
 #include "runtime/files/SafetensorsWriter.h"
+#include "runtime/session/DrawnTensor.h"
 #include "runtime/session/TraceFile.h"
 #include "test/unit/exec/MlpSketch.h"
 
@@ -145,6 +146,31 @@ TEST_F(SessionTest, TracesEveryInstruction) {
     expected["all_reduce of " + rank + " at mlp.reduce"] = 1;
   }
   EXPECT_EQ(seen, expected);
+}
+
+TEST_F(SessionTest, ANewModelIsTheSameOnEveryLayout) {
+  DrawnTensor w1(5, "w1", 0, 0.02), w2(5, "w2", 0, 0.02);
+  SessionOptions options;
+  options.init = 5;
+  for (int64_t tp : {1, 2, 3, 8}) {
+    auto session = createLocalSession(
+        std::make_shared<const Plan>(mlp.tensorParallel(tp)), options);
+    ASSERT_TRUE(session.ok()) << session.status().toString();
+    HostTensor y = (*session)->run("forward", inputs())->at("y");
+    for (int64_t i = 0; i < mlp.b; ++i)
+      for (int64_t o = 0; o < mlp.o; ++o) {
+        double expected = 0;
+        for (int64_t f = 0; f < mlp.f; ++f) {
+          double h = 0;
+          for (int64_t d = 0; d < mlp.d; ++d)
+            h += Mlp::input({i, d}) *
+                 w1.element(static_cast<uint64_t>(f * mlp.d + d));
+          expected += std::max(h, 0.0) *
+                      w2.element(static_cast<uint64_t>(o * mlp.f + f));
+        }
+        EXPECT_NEAR(y.as<float>()[i * mlp.o + o], expected, 1e-8) << tp;
+      }
+  }
 }
 
 TEST_F(SessionTest, ReportsProgress) {
