@@ -66,6 +66,7 @@ void addRun(Program &program);
 void addGenerate(Program &program);
 void addTokenize(Program &program);
 void addBench(Program &program);
+void addCheckpoint(Program &program);
 
 /// `8GiB`, `512MiB`, `1000000`, at least one byte; refused with what was
 /// expected.
