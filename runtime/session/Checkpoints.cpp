@@ -29,20 +29,35 @@ std::vector<CheckpointSource> describeSources(const Sources &sources) {
   return result;
 }
 
+/// Looks for the model's settings where it was, as the plan was made
+/// elsewhere perhaps, and beside its other files. A GGUF file has none.
+void findConfig(CheckpointManifest &manifest) {
+  std::vector<std::string> folders = {manifest.model};
+  for (const auto *files : {&manifest.sources, &manifest.tokenizer})
+    for (const CheckpointSource &source : *files)
+      folders.push_back(parentFolder(source.path));
+  for (const std::string &folder : folders) {
+    std::string path = folder + "/config.json";
+    if (::access(path.c_str(), R_OK) != 0)
+      continue;
+    if (Result<ConfigNode> node = ConfigNode::read(path); node.ok()) {
+      manifest.config = node->value();
+      manifest.model = folder;
+      return;
+    }
+  }
+}
+
 /// What is the same in all checkpoints of a session.
 CheckpointManifest describeSession(const Plan &plan) {
   CheckpointManifest manifest;
   manifest.producer = plan.table().producer()->str();
   manifest.mesh = plan.mesh().toString();
   manifest.model = absolutePath(plan.table().model()->str());
-  std::string config = manifest.model + "/config.json";
-  // A GGUF file has none.
-  if (::access(config.c_str(), R_OK) == 0)
-    if (Result<ConfigNode> node = ConfigNode::read(config); node.ok())
-      manifest.config = node->value();
   manifest.sources = describeSources(*plan.table().sources());
   manifest.tokenizer = describeSources(*plan.table().tokenizer());
   manifest.tensors = checkpointTensors(plan);
+  findConfig(manifest);
   return manifest;
 }
 
