@@ -3,7 +3,8 @@
 // TANDEM_FAULT=RANK:KIND:N:ACTION makes rank RANK misbehave at the N-th
 // instruction (from 1) of kind KIND that it runs: an opcode (`all_reduce`,
 // `send`), a kernel (`einsum`) or `any`; or at its N-th `load` of a parameter,
-// or at its first `close`. ACTION is
+// its first `close`, its N-th operation on the disk for its `shard` of a
+// checkpoint, or on rank 0 for the `manifest`. ACTION is
 //
 //   fail      the instruction fails
 //   allocate  it finds no memory: std::bad_alloc

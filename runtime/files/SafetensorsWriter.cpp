@@ -34,23 +34,21 @@ bool comesBefore(const TensorHeader &a, const TensorHeader &b) {
 
 } // namespace
 
-Result<SafetensorsWriter>
-SafetensorsWriter::create(const std::string &path,
-                          std::vector<TensorHeader> tensors,
-                          const std::map<std::string, std::string> &metadata) {
+Result<SafetensorsLayout>
+layOutSafetensors(std::vector<TensorHeader> tensors,
+                  const std::map<std::string, std::string> &metadata) {
   std::sort(tensors.begin(), tensors.end(), comesBefore);
   ordered_json header = ordered_json::object();
   if (!metadata.empty())
     header["__metadata__"] = metadata;
-  std::map<std::string, Place> places;
+  SafetensorsLayout layout;
   uint64_t end = 0;
   for (const TensorHeader &tensor : tensors) {
-    TANDEM_TRY(checkHeader(tensor).withContext(path));
+    TANDEM_TRY(checkHeader(tensor));
     auto size = static_cast<uint64_t>(storageBytes(
         tensor.dtype, static_cast<int64_t>(*elementCount(tensor.shape))));
-    if (!places.insert({tensor.name, {end, size, 0}}).second)
-      return Status::refused(path + ": tensor '" + tensor.name +
-                             "': it is there twice");
+    if (!layout.places.insert({tensor.name, {end, size}}).second)
+      return Status::refused("tensor '" + tensor.name + "': it is there twice");
     header[tensor.name] = {{"dtype", *safetensorsName(tensor.dtype)},
                            {"shape", tensor.shape},
                            {"data_offsets", {end, end + size}}};
@@ -60,15 +58,28 @@ SafetensorsWriter::create(const std::string &path,
       header.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
   // The data begins at a multiple of 8: the header's size takes 8 bytes.
   text.resize((text.size() + 7) / 8 * 8, ' ');
-  TANDEM_ASSIGN(NewFile file, NewFile::create(path));
   uint64_t size = text.size();
-  TANDEM_TRY(file.write(&size, sizeof size));
-  TANDEM_TRY(file.write(text));
-  for (auto &[name, place] : places)
-    place.offset += 8 + size;
+  layout.head.assign(reinterpret_cast<const char *>(&size), sizeof size);
+  layout.head += text;
+  for (auto &[name, place] : layout.places)
+    place.offset += layout.head.size();
+  layout.bytes = layout.head.size() + end;
+  return layout;
+}
+
+Result<SafetensorsWriter>
+SafetensorsWriter::create(const std::string &path,
+                          std::vector<TensorHeader> tensors,
+                          const std::map<std::string, std::string> &metadata) {
+  Result<SafetensorsLayout> layout =
+      layOutSafetensors(std::move(tensors), metadata);
+  if (!layout.ok())
+    return layout.status().withContext(path);
+  TANDEM_ASSIGN(NewFile file, NewFile::create(path));
+  TANDEM_TRY(file.write(layout->head));
   SafetensorsWriter writer(std::move(file));
   writer.path_ = path;
-  writer.places_ = std::move(places);
+  writer.places_ = std::move(layout->places);
   return writer;
 }
 
@@ -77,22 +88,22 @@ Status SafetensorsWriter::write(const std::string &name, uint64_t offset,
   auto it = places_.find(name);
   if (it == places_.end())
     return Status::refused(path_ + ": tensor '" + name + "' was not declared");
-  Place &place = it->second;
+  const SafetensorsLayout::Place &place = it->second;
   if (offset > place.size || size > place.size - offset)
     return Status::refused(path_ + ": tensor '" + name + "' has " +
                            std::to_string(place.size) + " bytes, not " +
                            std::to_string(size) + " at byte " +
                            std::to_string(offset));
-  place.written += size;
+  written_[name] += size;
   return file_.writeAt(place.offset + offset, data, size);
 }
 
 Status SafetensorsWriter::commit() {
   for (const auto &[name, place] : places_)
-    if (place.written != place.size)
+    if (written_[name] != place.size)
       return Status::refused(path_ + ": tensor '" + name + "' has " +
                              std::to_string(place.size) + " bytes, but " +
-                             std::to_string(place.written) + " were written");
+                             std::to_string(written_[name]) + " were written");
   return file_.commit();
 }
 

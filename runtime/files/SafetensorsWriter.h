@@ -30,11 +30,27 @@ struct TensorHeader {
   std::vector<int64_t> shape;
 };
 
+/// Where everything in a file goes.
+struct SafetensorsLayout {
+  struct Place {
+    uint64_t offset, size; ///< In bytes, from the start of the file.
+  };
+  std::string head; ///< All before the first tensor's bytes.
+  std::map<std::string, Place> places;
+  uint64_t bytes = 0; ///< Of the whole file.
+};
+
+/// The layout of a file of these tensors: the same in whatever order they
+/// come. Refuses names that are not unique or not UTF-8, and types that the
+/// format does not have.
+Result<SafetensorsLayout>
+layOutSafetensors(std::vector<TensorHeader> tensors,
+                  const std::map<std::string, std::string> &metadata = {});
+
 class SafetensorsWriter {
 public:
-  /// Begins the file `path` with these tensors. The same tensors give the
-  /// same header in whatever order they come. Refuses names that are not
-  /// unique or not UTF-8, and types that the format does not have.
+  /// Begins the file `path` with these tensors; refuses what
+  /// layOutSafetensors does.
   static Result<SafetensorsWriter>
   create(const std::string &path, std::vector<TensorHeader> tensors,
          const std::map<std::string, std::string> &metadata = {});
@@ -46,14 +62,12 @@ public:
   Status commit();
 
 private:
-  struct Place {
-    uint64_t offset, size, written;
-  };
   explicit SafetensorsWriter(NewFile file) : file_(std::move(file)) {}
 
   NewFile file_;
   std::string path_;
-  std::map<std::string, Place> places_;
+  std::map<std::string, SafetensorsLayout::Place> places_;
+  std::map<std::string, uint64_t> written_;
 };
 
 /// A tensor in memory, dense and row-major.

@@ -1,4 +1,6 @@
 #include "runtime/session/RankRunner.h"
+
+#include "runtime/session/CheckpointShards.h"
 #include "runtime/session/TraceFile.h"
 
 #include <cstdio>
@@ -9,6 +11,7 @@ namespace tandem {
 Status RankRunner::prepare(const Plan &plan, int64_t rank,
                            Communicator &communicator,
                            const SessionOptions &options, int threads) {
+  this->plan = &plan;
   if (options.device == "cpu")
     device = createCpuDevice(threads);
   else if (options.device == "chaos")
@@ -21,6 +24,8 @@ Status RankRunner::prepare(const Plan &plan, int64_t rank,
   TANDEM_ASSIGN(executor_, Executor::create(plan, rank, *device, communicator));
   for (uint32_t e = 0; e < plan.table().entries()->size(); ++e)
     entries.emplace_back(plan, e, *executor_);
+  shards = std::make_unique<ShardWriter>(plan, *executor_, fault);
+  executor_->setGate([this] { shards->awaitRead(); });
   return Status();
 }
 
@@ -40,14 +45,27 @@ Status RankRunner::step(uint32_t entry, const PortTensors &inputs) {
 }
 
 RankReply RankRunner::perform(RankTask task, const std::string &text) {
-  if (task == RankTask::BeginTrace) {
+  switch (task) {
+  case RankTask::WriteShard:
+    TANDEM_TRY(shards->begin(text));
+    return std::string();
+  case RankTask::AwaitShard:
+    return shards->reply(text == kWaitForShard);
+  case RankTask::CheckShards:
+    TANDEM_TRY(checkShards(*plan, executor_->rank(), text));
+    return std::string();
+  case RankTask::LoadShards:
+    TANDEM_TRY(loadShards(*plan, *executor_, text));
+    return std::string();
+  case RankTask::BeginTrace:
     executor_->trace(std::strtoull(text.c_str(), nullptr, 10));
     return std::string();
-  }
-  if (task == RankTask::TakeTrace)
+  case RankTask::TakeTrace:
     return traceText(*executor_);
-  return Status::refused("no task " +
-                         std::to_string(static_cast<uint32_t>(task)));
+  }
+  return Status::rankFailed("rank 0 asked for task " +
+                            std::to_string(static_cast<uint32_t>(task)) +
+                            ": the ranks run different builds");
 }
 
 Result<Weights> weightsFor(const Plan &plan, const SessionOptions &options) {

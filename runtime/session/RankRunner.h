@@ -9,6 +9,7 @@
 #define TANDEM_RUNTIME_SESSION_RANKRUNNER_H
 
 #include "runtime/session/Session.h"
+#include "runtime/session/ShardWriter.h"
 #include "runtime/session/Weights.h"
 
 namespace tandem {
@@ -30,9 +31,11 @@ public:
   const Executor *executor() const { return executor_.get(); }
 
 private:
+  const Plan *plan = nullptr;
   FaultPoint fault;
   std::unique_ptr<Device> device;
   std::unique_ptr<Executor> executor_;
+  std::unique_ptr<ShardWriter> shards; ///< Reads from the executor's arena.
   std::vector<PortSlices> entries;
 };
 

@@ -23,7 +23,8 @@ std::vector<std::string> flagsOf(const CLI::App &app, const CLI::App &command) {
 std::vector<std::string> commandsOf(const CLI::App &app) {
   std::vector<std::string> names;
   for (const CLI::App *command : app.get_subcommands({}))
-    names.push_back(command->get_name());
+    if (!command->get_name().empty()) // Groups of flags have none.
+      names.push_back(command->get_name());
   return names;
 }
 
@@ -34,15 +35,30 @@ std::string listed(const std::vector<std::string> &names) {
   return text;
 }
 
+/// The commands that were chosen, each a part of the one before.
+std::vector<const CLI::App *> chosenFrom(const CLI::App &app) {
+  std::vector<const CLI::App *> chosen;
+  for (const CLI::App *at = &app; at;) {
+    std::vector<const CLI::App *> parts =
+        at->get_subcommands([](const CLI::App *part) {
+          return part->parsed() && !part->get_name().empty();
+        });
+    at = parts.empty() ? nullptr : parts.front();
+    if (at)
+      chosen.push_back(at);
+  }
+  return chosen;
+}
+
 } // namespace
 
 Status usageError(const CLI::App &app, const CLI::ParseError &error) {
-  std::vector<const CLI::App *> chosen = app.get_subcommands(
-      [](const CLI::App *command) { return command->parsed(); });
-  const CLI::App &command = chosen.empty() ? app : *chosen.front();
-  std::string help = "; see `" + app.get_name() +
-                     (chosen.empty() ? "" : " " + command.get_name()) +
-                     " --help`";
+  std::vector<const CLI::App *> chosen = chosenFrom(app);
+  const CLI::App &command = chosen.empty() ? app : *chosen.back();
+  std::string help = "; see `" + app.get_name();
+  for (const CLI::App *part : chosen)
+    help += " " + part->get_name();
+  help += " --help`";
   std::vector<std::string> rest = app.remaining(true);
   for (const std::string &word : rest)
     if (word.size() > 1 && word[0] == '-') {
@@ -50,8 +66,8 @@ Status usageError(const CLI::App &app, const CLI::ParseError &error) {
       return Status::usage("unknown flag '" + name + "'" +
                            didYouMean(name, flagsOf(app, command)) + help);
     }
-  if (chosen.empty()) {
-    std::vector<std::string> names = commandsOf(app);
+  std::vector<std::string> names = commandsOf(command);
+  if (!names.empty()) {
     if (rest.empty())
       return Status::usage(
           "no command given; expected one of: " + listed(names) + help);

@@ -68,5 +68,6 @@ int main(int argc, char **argv) {
   addGenerate(program);
   addTokenize(program);
   addBench(program);
+  addCheckpoint(program);
   return program.main(argc, argv);
 }

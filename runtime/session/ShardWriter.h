@@ -1,0 +1,59 @@
+//===- ShardWriter.h - Writes a rank's shard while it computes --*- C++ -*-===//
+//
+// A thread that reads what the rank owns where it lies in the arena, and
+// writes it to one file. `awaitRead` is the gate before whatever would change
+// that memory; the file's way to the disk is not waited for there.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TANDEM_RUNTIME_SESSION_SHARDWRITER_H
+#define TANDEM_RUNTIME_SESSION_SHARDWRITER_H
+
+#include "runtime/exec/Executor.h"
+#include "runtime/files/Disk.h"
+#include "runtime/session/RankTask.h"
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+namespace tandem {
+
+/// Asks `reply` to wait until the shard is on the disk.
+inline constexpr const char *kWaitForShard = "wait";
+
+class ShardWriter {
+public:
+  /// Plan and executor outlive it. Every operation on the disk is
+  /// a `shard` for `fault`.
+  ShardWriter(const Plan &plan, const Executor &executor,
+              const FaultPoint &fault);
+  ~ShardWriter();
+
+  /// Begins to write `rank-N.safetensors` in `folder`, unless this rank owns
+  /// nothing. The one before is finished.
+  Status begin(const std::string &folder);
+  /// Returns when no more memory of the rank will be read.
+  void awaitRead();
+  /// Empty while it is being written, unless `wait`; then the shard as JSON,
+  /// `null` where this rank owns nothing, or why it could not be written.
+  RankReply reply(bool wait);
+
+private:
+  RankReply write(const std::string &path);
+  void setRead();
+
+  const Plan &plan;
+  const Executor &executor;
+  std::unique_ptr<Disk> disk;
+  std::thread thread;
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool read = true; ///< Under mutex, as all below.
+  bool done = true;
+  RankReply result = std::string("null");
+};
+
+} // namespace tandem
+
+#endif // TANDEM_RUNTIME_SESSION_SHARDWRITER_H
