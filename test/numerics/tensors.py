@@ -2,6 +2,7 @@
 
 import array
 import json
+import os
 import struct
 
 FORMATS = {"F64": "d", "F32": "f", "I64": "q", "I32": "i"}
@@ -35,6 +36,15 @@ def read(path):
         values = array.array(FORMATS[entry["dtype"]], data[begin:end])
         tensors[name] = Tensor(entry["dtype"], entry["shape"], values)
     return tensors
+
+
+def readModel(folder):
+    """All tensors of a folder's safetensors files."""
+    found = {}
+    for name in sorted(os.listdir(folder)):
+        if name.endswith(".safetensors"):
+            found.update(read(os.path.join(folder, name)))
+    return found
 
 
 def write(path, tensors):
