@@ -11,6 +11,7 @@ int main(int argc, char **argv) {
   addGenerate(program);
   addTokenize(program);
   addBench(program);
+  addTrain(program);
   addCheckpoint(program);
   return program.main(argc, argv);
 }

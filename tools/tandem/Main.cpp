@@ -68,6 +68,7 @@ int main(int argc, char **argv) {
   addGenerate(program);
   addTokenize(program);
   addBench(program);
+  addTrain(program);
   addCheckpoint(program);
   return program.main(argc, argv);
 }
