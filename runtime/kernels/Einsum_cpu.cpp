@@ -5,6 +5,7 @@
 #include "runtime/kernels/Fill.h"
 #include "runtime/kernels/PieceCut.h"
 #include "runtime/kernels/Tiles.h"
+#include "runtime/kernels/VectorOps.h"
 
 namespace tandem {
 namespace {
