@@ -270,9 +270,14 @@ ChainProduct cutProduct(const KernelCall &call, const Product &product,
   return chain;
 }
 
-bool isDot(const Product &product) {
-  return product.rows == 1 && product.columns == 1 &&
-         product.outer.count() == 1;
+/// Whether it is one sum. Where bits must not depend on the layout, the
+/// output's dimensions say so, not how much of them this rank has.
+bool isDot(const std::vector<Letter> &letters, const Product &product,
+           bool fixed) {
+  bool one =
+      product.rows == 1 && product.columns == 1 && product.outer.count() == 1;
+  return fixed ? std::all_of(letters.begin(), letters.end(), isContracted)
+               : one;
 }
 
 /// Whether prefersChains() may hold for a call with these letters, whatever
@@ -301,7 +306,8 @@ std::unique_ptr<Launch> launchProduct(const KernelCall &call,
                                       const std::vector<Letter> &letters,
                                       ThreadPool &threads) {
   Product product = productOf(call, letters);
-  bool fixed = !call.numbers.empty(), dot = isDot(product);
+  bool fixed = !call.numbers.empty();
+  bool dot = isDot(letters, product, fixed);
   if (!fixed)
     product.normalise();
   if (dot) {
