@@ -16,6 +16,9 @@
 //   softcap) flags & 2:  score += slopes[k, g] * (j - p)    (the last input)
 //   out = softmax over visible j (score) . value;  lse = log(sum exp(score))
 //
+// flags & 4: a row's and key head's bits do not depend on the rows and heads
+// beside them (they never do here; attention_grad then gives up some threads).
+//
 // A query that sees nothing gives out = 0, lse = -inf. scale and softcap are
 // doubles as bits. Floats, types mixed freely; float32 inside (q f64: float64).
 //

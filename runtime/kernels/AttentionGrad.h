@@ -21,7 +21,8 @@
 // alone.
 //
 // workspace, in floats, with attention's rows of a query block, P = max(8 /
-// (b k), 1) pieces of its query blocks, at most one a block:
+// (b k), 1) pieces of its query blocks, at most one a block, and 1 with flags
+// & 4:
 //   per thread   rows * (2 d + e + 386) + 129 * (d + e), rounded up to 16
 //   sums         t * (d + e) a thread; where P > 1, b * k * P of them instead
 // 0 for q f64.

@@ -30,6 +30,8 @@ struct GradCut {
     int64_t heads = std::max<int64_t>(q[0].capacity * q[2].capacity, 1);
     int64_t blocks = std::max<int64_t>(ceilDiv(q[1].capacity, tokens), 1);
     pieces = std::min(std::max<int64_t>(kUnits / heads, 1), blocks);
+    if (call.numbers[4] & 4)
+      pieces = 1; // whatever rows and heads a layout leaves here
     units = heads * pieces;
     int64_t floats = rows * (2 * d + e + 3 * kKeys + 2) + (kKeys + 1) * (d + e);
     scratchFloats = ceilDiv(floats, 16) * 16;
@@ -246,10 +248,10 @@ public:
     Contract contract(*this, call);
     contract.numbers(5);
     int64_t flags = contract.ok() ? call.numbers[4] : 0;
-    contract.require(flags >= 0 && flags <= 3, "flags are " +
+    contract.require(flags >= 0 && flags <= 7, "flags are " +
                                                    std::to_string(flags) +
-                                                   ", expected 0 to 3");
-    contract.inputs(7 + (flags & 1) + (flags >> 1)).outputs(3);
+                                                   ", expected 0 to 7");
+    contract.inputs(7 + (flags & 1) + (flags >> 1 & 1)).outputs(3);
     if (!contract.ok())
       return contract.status();
     // What it shares with attention, attention says.

@@ -308,10 +308,10 @@ public:
     Contract contract(*this, call);
     contract.numbers(5);
     int64_t flags = contract.ok() ? call.numbers[4] : 0;
-    contract.require(flags >= 0 && flags <= 3, "flags are " +
+    contract.require(flags >= 0 && flags <= 7, "flags are " +
                                                    std::to_string(flags) +
-                                                   ", expected 0 to 3");
-    contract.inputs(4 + (flags & 1) + (flags >> 1)).outputs(1, 2);
+                                                   ", expected 0 to 7");
+    contract.inputs(4 + (flags & 1) + (flags >> 1 & 1)).outputs(1, 2);
     contract.rank(in(0), 5).rank(in(1), 4).rank(in(2), 4).rank(in(3), 1);
     contract.rank(out(0), 5);
     for (size_t i = 0; i < 3; ++i)

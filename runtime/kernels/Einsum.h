@@ -1,6 +1,6 @@
 //===- Einsum.h - Sums of products over named dimensions --------*- C++ -*-===//
 //
-// einsum  A (, B) -> out       numbers []
+// einsum  A (, B) -> out       numbers [] or [pieces, factors]
 //
 // One factor of the rule a dimension. A factor in A, B and out is a batch; in
 // A and out, or B and out, a row or column; in A and B only it is contracted;
@@ -14,9 +14,18 @@
 // f32, bf16 and f16 products of two inputs are matrix products (Product.h)
 // whatever the order of letters; all else runs in plain loops.
 //
+// With numbers, bits do not depend on the layout: an element is a chain of
+// additions in the order of A's dimensions (ChainProduct.h), and each factor f
+// with bit f set in `factors`, which must be a contracted one, is cut into
+// `pieces` at fixed global boundaries (PieceCut.h). Products only. A sum over
+// everything (no dimension in out) is not one chain but as DotProduct.h has it,
+// in the same pieces.
+//
 // workspace: threads * productScratchBytes(K), K the product of the contracted
-// capacities: for the tiles that are packed because their type is not f32 or
-// no stride is 1.
+// capacities, and at least threads * chainScratchBytes(1) where a kept
+// dimension of an input lies as the gradient of a weight has it; with numbers
+// threads * chainScratchBytes(n), n this rank's pieces: for tiles that are
+// packed, and sums in progress.
 // bytes: A + B + out, the weight once. flops: 2 * product of all factors.
 //
 //===----------------------------------------------------------------------===//

@@ -1,15 +1,20 @@
+#include "runtime/kernels/ChainProduct.h"
 #include "runtime/kernels/Contract.h"
+#include "runtime/kernels/DotProduct.h"
 #include "runtime/kernels/Einsum.h"
 #include "runtime/kernels/Fill.h"
-#include "runtime/kernels/Product.h"
+#include "runtime/kernels/PieceCut.h"
 #include "runtime/kernels/Tiles.h"
+#include "runtime/kernels/VectorOps.h"
 
 namespace tandem {
 namespace {
 
-/// One factor: its valid extent and its stride in each tensor (0: absent).
+/// One factor: its extents and its stride in each tensor (0: absent).
 struct Letter {
   int64_t size = 1, capacity = 1;
+  TensorDim dim;    ///< Of the input that names it first.
+  bool cut = false; ///< Into the pieces that the numbers give.
   std::array<int64_t, 3> strides = {}; // A, B, out
   std::array<bool, 3> present = {};
 };
@@ -29,6 +34,8 @@ std::vector<Letter> lettersOf(const KernelCall &call) {
       letter.size =
           seen ? std::min(letter.size, arg.dims[d].valid) : arg.dims[d].valid;
       letter.capacity = arg.dims[d].capacity;
+      if (!seen)
+        letter.dim = arg.dims[d];
       letter.strides[t] = strides[d];
       letter.present[t] = true;
     }
@@ -36,6 +43,8 @@ std::vector<Letter> lettersOf(const KernelCall &call) {
   for (size_t i = 0; i < call.inputs.size(); ++i)
     visit(call.inputs[i], call.rule.operands[i], static_cast<int>(i));
   visit(call.outputs[0], call.rule.results[0], kOut);
+  for (size_t f = 0; f < letters.size() && call.numbers.size() == 2; ++f)
+    letters[f].cut = f < 63 && (call.numbers[1] >> f & 1);
   return letters;
 }
 
@@ -193,8 +202,136 @@ Product productOf(const KernelCall &call, const std::vector<Letter> &letters) {
     product.outer.add(loop.size, {loop.strides[0], 0, loop.strides[1]});
   for (const auto &loop : columns.loops)
     product.outer.add(loop.size, {0, loop.strides[0], loop.strides[1]});
-  product.normalise();
   return product;
+}
+
+//===----------------------------------------------------------------------===//
+// Products in fixed pieces
+//===----------------------------------------------------------------------===//
+
+/// What is contracted, as it lies in A.
+std::vector<Letter> contractedOf(const std::vector<Letter> &letters) {
+  std::vector<Letter> contracted;
+  for (const Letter &letter : letters)
+    if (isContracted(letter))
+      contracted.push_back(letter);
+  std::stable_sort(contracted.begin(), contracted.end(),
+                   [](const Letter &a, const Letter &b) {
+                     return a.strides[kA] > b.strides[kA];
+                   });
+  return contracted;
+}
+
+int64_t piecesOf(const std::vector<Letter> &letters, int64_t pieces) {
+  int64_t count = 1;
+  for (const Letter &letter : letters)
+    if (letter.cut)
+      count *= PieceCut(letter.dim, pieces).count();
+  return count;
+}
+
+/// Piece number `index` of all combinations, the first letter's outermost.
+/// Loops are not joined for a dot product: where its sums end must not depend
+/// on how tensors lie.
+ChainPiece pieceAt(const std::vector<Letter> &contracted, int64_t pieces,
+                   int64_t index, bool join) {
+  ChainPiece piece;
+  int64_t rest = piecesOf(contracted, pieces);
+  for (const Letter &letter : contracted) {
+    int64_t first = 0, size = letter.size;
+    if (letter.cut) {
+      TensorDim dim = letter.dim;
+      dim.valid = letter.size;
+      PieceCut cut(dim, pieces);
+      rest /= cut.count();
+      first = cut.first(index / rest);
+      size = cut.lanes(index / rest);
+      index %= rest;
+    }
+    for (size_t t = 0; t < 2; ++t)
+      piece.first[t] += first * letter.strides[t];
+    piece.deep.add(size, {letter.strides[kA], letter.strides[kB]});
+  }
+  if (join)
+    piece.deep.merge();
+  piece.inner = piece.deep.takeInnermost();
+  return piece;
+}
+
+/// The product cut as its numbers say.
+ChainProduct cutProduct(const KernelCall &call, const Product &product,
+                        const std::vector<Letter> &letters, bool join) {
+  ChainProduct chain = ChainProduct::of(product);
+  chain.pieces.clear();
+  std::vector<Letter> contracted = contractedOf(letters);
+  int64_t pieces = call.numbers[0];
+  for (int64_t i = 0; i < piecesOf(contracted, pieces); ++i)
+    chain.pieces.push_back(pieceAt(contracted, pieces, i, join));
+  return chain;
+}
+
+/// Whether it is one sum. Where bits must not depend on the layout, the
+/// output's dimensions say so, not how much of them this rank has.
+bool isDot(const std::vector<Letter> &letters, const Product &product,
+           bool fixed) {
+  bool one =
+      product.rows == 1 && product.columns == 1 && product.outer.count() == 1;
+  return fixed ? std::all_of(letters.begin(), letters.end(), isContracted)
+               : one;
+}
+
+/// Whether prefersChains() may hold for a call with these letters, whatever
+/// lanes are valid: rows of A, or columns of B that a transposed product takes
+/// for rows, lie side by side.
+bool mayPreferChains(const std::vector<Letter> &letters) {
+  bool rows = false, columns = false, upright = false;
+  for (const Letter &letter : letters) {
+    if (isContracted(letter) || letter.present[kA] == letter.present[kB])
+      continue;
+    rows |= letter.present[kA] && letter.strides[kA] == 1;
+    columns |= letter.present[kB] && letter.strides[kB] == 1;
+    upright |= letter.present[kA] && letter.strides[kOut] == 1;
+  }
+  return rows || (columns && upright);
+}
+
+/// Whether chains are faster: many rows that lie side by side (oneDNN packs
+/// them badly).
+bool prefersChains(const Product &product) {
+  return product.rows > kMaxProductRows && product.columns > kMaxProductRows &&
+         product.a.rowStride == 1 && product.a.columnStride != 1;
+}
+
+std::unique_ptr<Launch> launchProduct(const KernelCall &call,
+                                      const std::vector<Letter> &letters,
+                                      ThreadPool &threads) {
+  Product product = productOf(call, letters);
+  bool fixed = !call.numbers.empty();
+  bool dot = isDot(letters, product, fixed);
+  if (!fixed)
+    product.normalise();
+  if (dot) {
+    ChainProduct whole = fixed ? cutProduct(call, product, letters, false)
+                               : ChainProduct::of(product);
+    return makeLaunch(
+        [dot = DotProduct(std::move(whole), fixed), &threads]() mutable {
+          dot.run(threads);
+          return Status();
+        });
+  }
+  if (fixed || prefersChains(product)) {
+    ChainProduct chain = fixed ? cutProduct(call, product, letters, true)
+                               : ChainProduct::of(product);
+    chain.normalise();
+    return makeLaunch([chain, scratch = call.workspace, &threads] {
+      chain.run(scratch, threads);
+      return Status();
+    });
+  }
+  return makeLaunch([product, scratch = call.workspace, &threads] {
+    product.run(scratch, threads);
+    return Status();
+  });
 }
 
 class EinsumKernel final : public Kernel {
@@ -203,7 +340,7 @@ public:
 
   Status check(const KernelCall &call) const override {
     Contract contract(*this, call);
-    contract.inputs(1, 2).outputs(1).numbers(0);
+    contract.inputs(1, 2).outputs(1).numbers(0, 2);
     contract.require(call.rule.operands.size() == call.inputs.size() &&
                          call.rule.results.size() == 1,
                      "the rule names other inputs and outputs");
@@ -214,6 +351,8 @@ public:
     for (size_t i = 0; contract.ok() && i < call.inputs.size(); ++i)
       contract.require(isFloat(call.inputs[i].dtype) == floats,
                        "integers and floats are mixed");
+    if (contract.ok() && !call.numbers.empty())
+      checkPieces(call, contract);
     return contract.status();
   }
 
@@ -225,7 +364,12 @@ public:
     for (const Letter &letter : letters)
       if (isContracted(letter))
         depth *= letter.capacity;
-    return threads * productScratchBytes(depth);
+    int64_t bytes = productScratchBytes(depth);
+    if (!call.numbers.empty())
+      bytes = chainScratchBytes(piecesOf(letters, call.numbers[0]));
+    else if (mayPreferChains(letters))
+      bytes = std::max(bytes, chainScratchBytes(1));
+    return threads * bytes;
   }
 
   std::unique_ptr<Launch> prepare(const KernelCall &call,
@@ -241,19 +385,37 @@ public:
         fill.run(threads);
         return Status();
       });
-    if (isProduct(call, letters)) {
-      Product product = productOf(call, letters);
-      return makeLaunch([product, scratch = call.workspace, &threads] {
-        product.run(scratch, threads);
-        return Status();
-      });
-    }
+    if (isProduct(call, letters))
+      return launchProduct(call, letters, threads);
     if (isFloat(call.outputs[0].dtype))
       return plainLoops<double>(call, letters, threads);
     return plainLoops<int64_t>(call, letters, threads);
   }
 
 private:
+  static void checkPieces(const KernelCall &call, Contract &contract) {
+    contract.numbers(2);
+    if (!contract.ok())
+      return;
+    std::vector<Letter> letters = lettersOf(call);
+    contract.require(isProduct(call, letters),
+                     "only products of f32, bf16 or f16 are cut into pieces");
+    std::vector<TensorDim> cut;
+    for (size_t f = 0; f < letters.size(); ++f) {
+      contract.require(!letters[f].cut || isContracted(letters[f]),
+                       "factor " + std::to_string(f) +
+                           " is cut into pieces but not summed over");
+      contract.require(letters[f].cut || !isContracted(letters[f]) ||
+                           letters[f].dim.capacity >= letters[f].dim.global,
+                       "factor " + std::to_string(f) +
+                           " is summed over and split, but not cut into "
+                           "pieces");
+      if (letters[f].cut)
+        cut.push_back(letters[f].dim);
+    }
+    checkCut(contract, call.numbers[0], cut);
+  }
+
   /// Each factor has one capacity; those of the output stand in an input.
   static void checkFactors(const KernelCall &call, Contract &contract) {
     std::vector<int64_t> capacities(call.rule.factors.size(), -1);

@@ -1,7 +1,7 @@
 //===- EmbeddingGrad.h - embedding_grad -------------------------*- C++ -*-===//
 //
 // embedding_grad  ids[...] i32, dy[..., d] -> out[v, d] f32 or f64
-//                 numbers []
+//                 numbers [] or [pieces, dims]
 //                 out[r] = sum of dy[i] over all i with ids[i] == r, in the
 //                 order of i, in out's type
 //
@@ -9,7 +9,12 @@
 // it holds. An id outside [0, global) is an error that names it, before
 // anything is written. dy may have any float type.
 //
-// No workspace. bytes: out once, dy once, and the rows of out that are hit.
+// With numbers, each dimension i of ids with bit i set in `dims` is cut into
+// `pieces` at fixed global boundaries (PieceCut.h): what belongs to a row is
+// added within a piece in the order of i, and pieces in a binary tree.
+//
+// No workspace (the order of the ids is kept in the launch). bytes: out once,
+// dy once, and the rows of out that are hit.
 //
 //===----------------------------------------------------------------------===//
 

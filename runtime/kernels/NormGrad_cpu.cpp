@@ -7,11 +7,10 @@
 namespace tandem {
 namespace {
 
-int64_t rowCapacity(const TensorArg &x) {
-  int64_t rows = 1;
-  for (size_t d = 0; d + 1 < x.dims.size(); ++d)
-    rows *= x.dims[d].capacity;
-  return rows;
+/// How its rows are cut: what stands behind the norm's own numbers.
+RowPieces rowPieces(const KernelCall &call, bool centred) {
+  auto own = call.numbers.begin() + (centred ? 1 : 2);
+  return RowPieces(call.inputs[0], {own, call.numbers.end()});
 }
 
 /// Sums that a row adds to: dw, then db.
@@ -26,18 +25,38 @@ template <typename C> struct NormGradRows {
         dx(call.outputs[0]),
         weights(call.outputs.begin() + 1, call.outputs.end()), centred(centred),
         capacity(x.dims.back().capacity), width(x.dims.back().valid),
-        sums(reinterpret_cast<C *>(call.workspace), rowCapacity(x),
-             sumWidth(call)) {
+        sums(reinterpret_cast<C *>(call.workspace),
+             rowPieces(call, centred).count(), sumWidth(call)) {
     epsilon = static_cast<C>(numberToDouble(call.numbers[0]));
     offset = centred ? 0 : static_cast<C>(numberToDouble(call.numbers[1]));
-    size_t last = x.dims.size() - 1;
-    rows = commonLoops(x, dy, 0, last);
-    places = commonLoops(x, dx, 0, last);
+    RowPieces cut = rowPieces(call, centred);
+    for (int64_t i = 0; i < cut.count(); ++i)
+      pieces.push_back(rowsOf(cut.at(i)));
   }
 
-  void runRow(int64_t row, C *dw, C *db) const {
-    auto from = rows.offsets(row);
-    int64_t to = places.offsets(row)[1];
+  /// Rows of one piece, with offsets of x, dy and dx.
+  struct Rows {
+    LoopNest<3> nest;
+    LoopNest<3>::Offsets first = {};
+    int64_t begin, end;
+  };
+  Rows rowsOf(const RowPieces::Piece &piece) const {
+    std::vector<int64_t> strides[3] = {stridesOf(x), stridesOf(dy),
+                                       stridesOf(dx)};
+    Rows rows;
+    rows.begin = piece.begin;
+    rows.end = piece.end;
+    for (size_t d = 0; d < piece.first.size(); ++d) {
+      rows.nest.add(piece.count[d],
+                    {strides[0][d], strides[1][d], strides[2][d]});
+      for (size_t t = 0; t < 3; ++t)
+        rows.first[t] += piece.first[d] * strides[t][d];
+    }
+    rows.nest.merge();
+    return rows;
+  }
+
+  void runRow(const LoopNest<3>::Offsets &from, C *dw, C *db) const {
     NormStatistics<C> own =
         statisticsOf<C>(x, from[0], width, centred, epsilon);
     NormGradTerms<C> terms = {own.mean, own.factor, offset, 0, 0};
@@ -52,13 +71,13 @@ template <typename C> struct NormGradRows {
                        const C *w) {
       C result[kTileLanes];
       rowNormGrad(result, dw + i, db ? db + i : nullptr, up, in, w, terms, n);
-      storeTile<C>(dx.data, dx.dtype, to + i, n, result);
+      storeTile<C>(dx.data, dx.dtype, from[2] + i, n, result);
     });
   }
 
   /// Calls body(first lane, lanes, dy, x, weight) tile by tile.
   template <typename Body>
-  void forTiles(const LoopNest<2>::Offsets &at, const Body &body) const {
+  void forTiles(const LoopNest<3>::Offsets &at, const Body &body) const {
     forRowTiles<C>(x, at[0], width, [&](int64_t i, int64_t n, const C *in) {
       C bufferY[kTileLanes], bufferW[kTileLanes];
       const C *up = loadTile<C>(dy.data, dy.dtype, at[1] + i, n, bufferY);
@@ -66,13 +85,20 @@ template <typename C> struct NormGradRows {
     });
   }
 
+  void runPiece(const Rows &rows, C *mine) const {
+    C *db = weights.size() == 2 ? mine + capacity : nullptr;
+    for (int64_t row = rows.begin; row < rows.end; ++row) {
+      auto at = rows.nest.offsets(row);
+      for (size_t t = 0; t < 3; ++t)
+        at[t] += rows.first[t];
+      runRow(at, mine, db);
+    }
+  }
+
   void run(ThreadPool &threads) const {
-    sums.addRows(threads, rows.count(),
-                 [&](int64_t begin, int64_t end, C *mine) {
-                   C *db = weights.size() == 2 ? mine + capacity : nullptr;
-                   for (int64_t row = begin; row < end; ++row)
-                     runRow(row, mine, db);
-                 });
+    sums.addRows(threads, [&](int64_t piece, C *mine) {
+      runPiece(pieces[piece], mine);
+    });
     for (size_t i = 0; i < weights.size(); ++i)
       sums.store(threads, static_cast<int64_t>(i) * capacity, width,
                  weights[i]);
@@ -84,8 +110,7 @@ template <typename C> struct NormGradRows {
   int64_t capacity, width; ///< Of a row.
   PieceSums<C> sums;
   C epsilon = 0, offset = 0;
-  LoopNest<2> rows;   ///< Offsets of x and dy.
-  LoopNest<2> places; ///< Offsets of x and dx.
+  std::vector<Rows> pieces;
 };
 
 template <typename C>
@@ -106,7 +131,9 @@ public:
 
   Status check(const KernelCall &call) const override {
     Contract contract(*this, call);
-    contract.inputs(3).outputs(2, centred ? 3 : 2).numbers(centred ? 1 : 2);
+    contract.inputs(3).outputs(2, centred ? 3 : 2);
+    size_t own = centred ? 1 : 2;
+    contract.numbers(own, own + 2);
     contract.minRank(in(0), 1).sameShape(in(0), in(2)).sameShape(in(0), out(0));
     contract.rank(in(1), 1).sameDim(in(1), 0, in(0), -1);
     for (size_t i = 0; contract.ok() && i < 3; ++i)
@@ -114,12 +141,16 @@ public:
     contract.floating(out(0));
     for (size_t i = 1; contract.ok() && i < call.outputs.size(); ++i)
       contract.rank(out(i), 1).sameDim(out(i), 0, in(0), -1).floating(out(i));
+    if (contract.ok() && call.numbers.size() > own)
+      contract.numbers(own + 2);
+    if (contract.ok())
+      rowPieces(call, centred).check(contract);
     return contract.status();
   }
 
   int64_t workspaceBytes(const KernelCall &call, int) const override {
     const TensorArg &x = call.inputs[0];
-    return sumPieces(rowCapacity(x)) * sumWidth(call) *
+    return rowPieces(call, centred).count() * sumWidth(call) *
            (x.dtype == DType::F64 ? 8 : 4);
   }
 

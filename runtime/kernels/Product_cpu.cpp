@@ -17,6 +17,9 @@ namespace {
 constexpr int64_t kTileRows = 128;
 constexpr int64_t kTileColumns = 192;
 
+/// Depth that is packed at a time.
+constexpr int64_t kPackedDepth = 4096;
+
 /// Columns of a streamed product are handed out in units of a cache line.
 constexpr int64_t kColumnUnit = 16;
 /// Sums that a streaming thread keeps on its stack (16 KiB).
@@ -96,8 +99,11 @@ void multiplyOnThread(bool transposeA, bool transposeB, int64_t rows,
 }
 
 int64_t productScratchBytes(int64_t depth) {
-  return floatBytes(kTileRows * depth) + floatBytes(kTileColumns * depth) +
-         floatBytes(kTileRows * kTileColumns);
+  int64_t packed = std::min(depth, kPackedDepth);
+  int64_t tiles = floatBytes(kTileRows * packed) +
+                  floatBytes(kTileColumns * packed) +
+                  floatBytes(kTileRows * kTileColumns);
+  return std::max(tiles, floatBytes(kMaxProductRows * depth));
 }
 
 void Product::transpose() {
@@ -231,23 +237,31 @@ void Product::runTile(const Offsets &at, int64_t row, int64_t column,
                       float *packed) const {
   int64_t high = std::min(kTileRows, rows - row);
   int64_t wide = std::min(kTileColumns, columns - column);
-  float *packedB = packed + floatBytes(kTileRows * depth) / 4;
-  float *packedC = packedB + floatBytes(kTileColumns * depth) / 4;
+  // What lies ready is read in one go, what is packed a part at a time.
+  bool direct = isDirect(a) && isDirect(b);
+  int64_t part = direct ? depth : std::min(depth, kPackedDepth);
+  float *packedB = packed + floatBytes(kTileRows * part) / 4;
+  float *packedC = packedB + floatBytes(kTileColumns * part) / 4;
   int64_t firstC = at[2] + row * c.rowStride + column * c.columnStride;
-  bool direct = c.type == DType::F32 && c.columnStride == 1;
-  float *to = direct ? reinterpret_cast<float *>(c.data) + firstC : packedC;
-  int64_t strideTo = direct ? std::max(c.rowStride, wide) : wide;
+  bool inPlace = c.type == DType::F32 && c.columnStride == 1;
+  float *to = inPlace ? reinterpret_cast<float *>(c.data) + firstC : packedC;
+  int64_t strideTo = inPlace ? std::max(c.rowStride, wide) : wide;
   for (int64_t step = 0; step < deep.count(); ++step) {
     auto further = deep.offsets(step);
-    GemmOperand left = readOperand(a, at[0] + further[0] + row * a.rowStride,
-                                   high, depth, packed);
-    GemmOperand right = readOperand(
-        b, at[1] + further[1] + column * b.columnStride, depth, wide, packedB);
-    multiplyOnThread(left.transposed, right.transposed, high, wide, depth,
-                     left.data, left.stride, right.data, right.stride, step > 0,
-                     to, strideTo);
+    for (int64_t k = 0; k < depth; k += part) {
+      int64_t some = std::min(part, depth - k);
+      GemmOperand left = readOperand(
+          a, at[0] + further[0] + row * a.rowStride + k * a.columnStride, high,
+          some, packed);
+      GemmOperand right = readOperand(
+          b, at[1] + further[1] + column * b.columnStride + k * b.rowStride,
+          some, wide, packedB);
+      multiplyOnThread(left.transposed, right.transposed, high, wide, some,
+                       left.data, left.stride, right.data, right.stride,
+                       step > 0 || k > 0, to, strideTo);
+    }
   }
-  if (!direct)
+  if (!inPlace)
     for (int64_t r = 0; r < high; ++r)
       storeTile(c.data, c.type, firstC + r * c.rowStride, wide,
                 packedC + r * wide, c.columnStride);

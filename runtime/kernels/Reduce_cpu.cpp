@@ -1,5 +1,6 @@
 #include "runtime/kernels/Contract.h"
 #include "runtime/kernels/LoopNest.h"
+#include "runtime/kernels/PieceCut.h"
 #include "runtime/kernels/Reduce.h"
 #include "runtime/kernels/Tiles.h"
 
@@ -45,64 +46,156 @@ void combineLanes(int64_t kind, C *totals, const C *more, int64_t n) {
   }
 }
 
+/// A part of what is summed: where it starts in the input, and its loops.
+struct SummedPart {
+  int64_t first = 0;
+  LoopNest<1> loops;
+  LoopNest<1>::Loop run = {1, {}}; ///< The innermost one.
+
+  int64_t count() const { return loops.count() * run.size; }
+};
+
+/// Parts that a reduction has at most, and sums in progress with so many.
+constexpr int64_t kMostParts = 4096;
+constexpr int64_t kLevels = 13;
+
 template <typename C> struct Reduction {
   int64_t kind;
   TensorArg from, to;
   LoopNest<2> kept;                  ///< Offsets of the input and the output.
-  LoopNest<1> summed;                ///< Offsets of the input.
   LoopNest<2>::Loop lanes = {1, {}}; ///< A kept loop, done a tile at a time.
-  LoopNest<1>::Loop run = {1, {}};   ///< The innermost summed loop.
+  std::vector<SummedPart> parts;     ///< A power of two of them.
 
-  void runTile(const LoopNest<2>::Offsets &at, int64_t first, int64_t n) const {
-    C totals[kTileLanes], buffer[kTileLanes];
-    std::fill_n(totals, n, neutral<C>(kind, from.dtype));
-    for (int64_t s = 0; s < summed.count(); ++s)
-      for (int64_t r = 0; r < run.size; ++r) {
-        int64_t offset = at[0] + first * lanes.strides[0] +
-                         summed.offsets(s)[0] + r * run.strides[0];
+  /// Lanes side by side.
+  void reduceTile(const SummedPart &part, int64_t at, int64_t n,
+                  C *totals) const {
+    C buffer[kTileLanes];
+    for (int64_t s = 0; s < part.loops.count(); ++s)
+      for (int64_t r = 0; r < part.run.size; ++r) {
+        int64_t offset =
+            at + part.loops.offsets(s)[0] + r * part.run.strides[0];
         combineLanes(kind, totals,
                      loadTile<C>(from.data, from.dtype, offset, n, buffer,
                                  lanes.strides[0]),
                      n);
       }
-    storeTile<C>(to.data, to.dtype, at[1] + first * lanes.strides[1], n, totals,
-                 lanes.strides[1]);
   }
 
-  /// One output; its innermost loop a tile at a time.
-  void runOne(const LoopNest<2>::Offsets &at) const {
-    C total = neutral<C>(kind, from.dtype), buffer[kTileLanes];
-    for (int64_t s = 0; s < summed.count(); ++s)
-      for (int64_t first = 0; first < run.size; first += kTileLanes) {
-        int64_t n = std::min(kTileLanes, run.size - first);
-        int64_t offset = at[0] + summed.offsets(s)[0] + first * run.strides[0];
+  /// One lane; its innermost loop a tile at a time.
+  void reduceOne(const SummedPart &part, int64_t at, C *total) const {
+    C buffer[kTileLanes];
+    for (int64_t s = 0; s < part.loops.count(); ++s)
+      for (int64_t first = 0; first < part.run.size; first += kTileLanes) {
+        int64_t n = std::min(kTileLanes, part.run.size - first);
+        int64_t offset =
+            at + part.loops.offsets(s)[0] + first * part.run.strides[0];
         const C *in = loadTile<C>(from.data, from.dtype, offset, n, buffer,
-                                  run.strides[0]);
+                                  part.run.strides[0]);
         for (int64_t i = 0; i < n; ++i)
-          combineLanes(kind, &total, in + i, 1);
+          combineLanes(kind, total, in + i, 1);
       }
-    storeOne<C>(to.data, to.dtype, at[1], total);
+  }
+
+  /// Sums of parts have the output's type, so that ranks can go on adding.
+  void round(C *totals, int64_t n) const {
+    if (std::is_same_v<C, double> && to.dtype == DType::F32)
+      for (int64_t i = 0; i < n; ++i)
+        totals[i] = static_cast<C>(static_cast<float>(totals[i]));
+  }
+
+  void runTile(const LoopNest<2>::Offsets &at, int64_t first, int64_t n) const {
+    C stack[kLevels][kTileLanes];
+    int64_t start = at[0] + first * lanes.strides[0], top = 0;
+    for (size_t i = 0; i < parts.size(); ++i, ++top) {
+      std::fill_n(stack[top], n, neutral<C>(kind, to.dtype));
+      if (lanes.size == 1)
+        reduceOne(parts[i], start + parts[i].first, stack[top]);
+      else
+        reduceTile(parts[i], start + parts[i].first, n, stack[top]);
+      if (parts.size() > 1)
+        round(stack[top], n);
+      // As many merges as 2 divides the parts so far: a binary tree.
+      for (size_t done = i + 1; done % 2 == 0; done /= 2, --top) {
+        combineLanes(kind, stack[top - 1], stack[top], n);
+        round(stack[top - 1], n);
+      }
+    }
+    storeTile<C>(to.data, to.dtype, at[1] + first * lanes.strides[1], n,
+                 stack[0], lanes.strides[1]);
   }
 
   void runAll(ThreadPool &threads) const {
-    int64_t each = summed.count() * run.size + 1;
+    int64_t each = 1;
+    for (const SummedPart &part : parts)
+      each += part.count();
     int64_t tiles = (lanes.size + kTileLanes - 1) / kTileLanes;
     int64_t total = kept.count() * tiles;
     int64_t work = each * std::min(lanes.size, kTileLanes);
     forRanges(threads, total, 16384 / (work + 1) + 1,
               [&](int64_t begin, int64_t end) {
                 for (int64_t i = begin; i < end; ++i) {
-                  auto at = kept.offsets(i / tiles);
                   int64_t first = i % tiles * kTileLanes;
-                  if (lanes.size == 1)
-                    runOne(at);
-                  else
-                    runTile(at, first,
-                            std::min(kTileLanes, lanes.size - first));
+                  runTile(kept.offsets(i / tiles), first,
+                          std::min(kTileLanes, lanes.size - first));
                 }
               });
   }
 };
+
+/// How a dimension of the input is reduced.
+struct ReducedDim {
+  TensorDim dim;
+  int64_t stride;
+  bool stays, cut;
+};
+
+std::vector<ReducedDim> reducedDims(const KernelCall &call) {
+  const TensorArg &from = call.inputs[0];
+  std::vector<int64_t> strides = stridesOf(from);
+  std::vector<ReducedDim> dims;
+  size_t next = 0, rank = call.outputs[0].dims.size();
+  int64_t factors = call.numbers.size() == 3 ? call.numbers[2] : 0;
+  for (size_t d = 0; d < strides.size(); ++d) {
+    int32_t factor = factorOf(call.rule.operands[0], d);
+    bool stays = next < rank && factor >= 0 &&
+                 factor == factorOf(call.rule.results[0], next);
+    bool cut = factor >= 0 && factor < 63 && (factors >> factor & 1);
+    dims.push_back({from.dims[d], strides[d], stays, cut});
+    next += stays;
+  }
+  return dims;
+}
+
+int64_t partsOf(const std::vector<ReducedDim> &dims, int64_t pieces) {
+  int64_t count = 1;
+  for (const ReducedDim &dim : dims)
+    if (dim.cut)
+      count *= PieceCut(dim.dim, pieces).count();
+  return count;
+}
+
+/// Part number `index` of all combinations, the first dimension's outermost.
+SummedPart partAt(const std::vector<ReducedDim> &dims, int64_t pieces,
+                  int64_t index) {
+  SummedPart part;
+  int64_t rest = partsOf(dims, pieces);
+  for (const ReducedDim &dim : dims) {
+    if (dim.stays)
+      continue;
+    int64_t size = dim.dim.valid;
+    if (dim.cut) {
+      PieceCut cut(dim.dim, pieces);
+      rest /= cut.count();
+      part.first += cut.first(index / rest) * dim.stride;
+      size = cut.lanes(index / rest);
+      index %= rest;
+    }
+    part.loops.add(size, {dim.stride});
+  }
+  part.loops.merge();
+  part.run = part.loops.takeInnermost();
+  return part;
+}
 
 template <typename C>
 std::unique_ptr<Launch> prepareReduce(const KernelCall &call,
@@ -111,22 +204,16 @@ std::unique_ptr<Launch> prepareReduce(const KernelCall &call,
   reduction.kind = call.numbers[0];
   reduction.from = call.inputs[0];
   reduction.to = call.outputs[0];
-  std::vector<int64_t> strideIn = stridesOf(reduction.from);
   std::vector<int64_t> strideOut = stridesOf(reduction.to);
+  std::vector<ReducedDim> dims = reducedDims(call);
   size_t next = 0;
-  for (size_t d = 0; d < strideIn.size(); ++d) {
-    int64_t size = reduction.from.dims[d].valid;
-    int32_t factor = factorOf(call.rule.operands[0], d);
-    bool stays = next < strideOut.size() && factor >= 0 &&
-                 factor == factorOf(call.rule.results[0], next);
-    if (stays)
-      reduction.kept.add(size, {strideIn[d], strideOut[next++]});
-    else
-      reduction.summed.add(size, {strideIn[d]});
-  }
+  for (const ReducedDim &dim : dims)
+    if (dim.stays)
+      reduction.kept.add(dim.dim.valid, {dim.stride, strideOut[next++]});
   reduction.kept.merge();
-  reduction.summed.merge();
-  reduction.run = reduction.summed.takeInnermost();
+  int64_t pieces = call.numbers.size() == 3 ? call.numbers[1] : 1;
+  for (int64_t i = 0; i < partsOf(dims, pieces); ++i)
+    reduction.parts.push_back(partAt(dims, pieces, i));
   // Contiguous kept lanes are reduced side by side.
   bool beside = !reduction.kept.loops.empty() &&
                 reduction.kept.loops.back().strides[0] == 1;
@@ -144,7 +231,7 @@ public:
 
   Status check(const KernelCall &call) const override {
     Contract contract(*this, call);
-    contract.inputs(1).outputs(1).numbers(1).sameType(in(0), out(0));
+    contract.inputs(1).outputs(1).numbers(1, 3).sameType(in(0), out(0));
     contract.require(call.rule.operands.size() == 1 &&
                          call.rule.results.size() == 1,
                      "the rule names other inputs and outputs");
@@ -153,16 +240,16 @@ public:
     contract.require(call.numbers[0] >= 0 && call.numbers[0] <= 2,
                      "kind is " + std::to_string(call.numbers[0]) +
                          ", expected 0, 1 or 2");
+    std::vector<ReducedDim> dims = reducedDims(call);
     size_t next = 0, rank = call.outputs[0].dims.size();
-    for (size_t d = 0; contract.ok() && d < call.inputs[0].dims.size(); ++d) {
-      int32_t factor = factorOf(call.rule.operands[0], d);
-      if (next < rank && factor >= 0 &&
-          factor == factorOf(call.rule.results[0], next))
+    for (size_t d = 0; contract.ok() && d < dims.size(); ++d)
+      if (dims[d].stays)
         contract.sameDim(in(0), static_cast<int>(d), out(0),
                          static_cast<int>(next++));
-    }
     contract.require(next == rank, "output 0 has a dimension that input 0 "
                                    "lacks, or in another order");
+    if (contract.ok() && call.numbers.size() > 1)
+      checkPieces(call, dims, contract);
     return contract.status();
   }
 
@@ -171,6 +258,32 @@ public:
     if (isFloat(call.inputs[0].dtype))
       return prepareReduce<double>(call, threads);
     return prepareReduce<int64_t>(call, threads);
+  }
+
+private:
+  static void checkPieces(const KernelCall &call,
+                          const std::vector<ReducedDim> &dims,
+                          Contract &contract) {
+    contract.numbers(3).type(in(0), {DType::F32, DType::F64});
+    std::vector<TensorDim> cut;
+    for (size_t d = 0; d < dims.size(); ++d) {
+      const ReducedDim &dim = dims[d];
+      contract.require(!dim.cut || !dim.stays,
+                       "dimension " + std::to_string(d) +
+                           " is cut into pieces but not summed over");
+      contract.require(dim.cut || dim.stays ||
+                           dim.dim.capacity >= dim.dim.global,
+                       "dimension " + std::to_string(d) +
+                           " is summed over and split, but not cut into "
+                           "pieces");
+      if (dim.cut)
+        cut.push_back(dim.dim);
+    }
+    checkCut(contract, call.numbers[1], cut);
+    if (contract.ok())
+      contract.require(partsOf(dims, call.numbers[1]) <= kMostParts,
+                       "sums are cut into more than " +
+                           std::to_string(kMostParts) + " parts");
   }
 };
 

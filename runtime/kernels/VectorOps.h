@@ -71,6 +71,23 @@ struct VectorOps {
                      int64_t xStride, const void *w, int64_t wStride, int rows,
                      int64_t columns, int64_t depth);
 
+  /// Products as chains (ChainProduct.h), a tile of at most chainRows rows and
+  /// chainColumns columns: sums[r * sumStride + j] = (more ? itself : 0) + the
+  /// sum, term by term, of a[r * rowStride + k * depthStride] * b[k *
+  /// chainColumns + j].
+  int chainRows, chainColumns;
+  void (*chain)(float *sums, int64_t sumStride, const float *a,
+                int64_t rowStride, int64_t depthStride, const float *b,
+                int64_t depth, bool more, int rows);
+  /// Panels of chainColumns columns for it, the last one filled up with
+  /// zeros: out[p * panelStride + k * chainColumns + j] = in[k * stride + p *
+  /// chainColumns + j].
+  void (*chainPack)(float *out, int64_t panelStride, const float *in,
+                    int64_t stride, int64_t columns, int64_t depth);
+  /// One panel: out[k * chainColumns + j] = in[j * stride + k].
+  void (*chainPackTurned)(float *out, const float *in, int64_t stride,
+                          int64_t columns, int64_t depth);
+
   float (*sum)(const float *in, int64_t n);
   float (*sumSquares)(const float *in, int64_t n);
   /// Sum of (in - mean)^2.

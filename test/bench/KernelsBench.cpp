@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/device/HostMemory.h"
 #include "runtime/kernels/Kernel.h"
 #include "runtime/kernels/Peaks.h"
 
@@ -17,6 +18,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
+#include <map>
 #include <string>
 
 using namespace tandem;
@@ -31,18 +34,23 @@ struct Tensor {
     arg.dtype = type;
     for (int64_t size : this->shape)
       arg.dims.push_back({size, size, 0, size});
-    memory.resize(storageBytes(type, arg.elements()) + 64);
-    auto address = reinterpret_cast<uintptr_t>(memory.data());
-    arg.data = memory.data() + (64 - address % 64) % 64;
+    size_t size = std::max<size_t>(bytes(), 64);
+    Result<std::byte *> pages = memory->allocate(size);
+    if (!pages.ok()) {
+      std::fprintf(stderr, "%s\n", pages.status().message().c_str());
+      std::exit(1);
+    }
+    arg.data = *pages;
     // Small positive numbers in f32, and in bf16 and f16 too.
-    for (size_t i = 0; i < memory.size(); ++i)
-      memory[i] = std::byte(i % 2 ? 0x3c : 0x11);
+    for (size_t i = 0; i < size; ++i)
+      arg.data[i] = std::byte(i % 2 ? 0x3c : 0x11);
   }
   int64_t bytes() const { return storageBytes(arg.dtype, arg.elements()); }
 
   std::vector<int64_t> shape;
   TensorArg arg;
-  std::vector<std::byte> memory;
+  /// In pages as an arena's.
+  std::unique_ptr<HostMemory> memory = std::make_unique<HostMemory>();
 };
 
 int64_t bitsOf(double value) {
@@ -149,6 +157,50 @@ public:
                 speed, 100 * speed / sgemm, sgemm);
   }
 
+  /// Any product of two f32 tensors, with the sizes of its letters.
+  void einsum(const char *name, const std::string &equation,
+              const std::map<char, int64_t> &sizes,
+              const std::vector<int64_t> &numbers = {}) {
+    if (skips(name))
+      return;
+    auto tensor = [&](size_t begin, size_t end) {
+      std::vector<int64_t> shape;
+      for (size_t i = begin; i < end; ++i)
+        shape.push_back(sizes.at(equation[i]));
+      return Tensor(DType::F32, shape);
+    };
+    size_t comma = equation.find(','), arrow = equation.find("->");
+    Tensor a = tensor(0, comma), b = tensor(comma + 1, arrow);
+    Tensor c = tensor(arrow + 2, equation.size());
+    std::vector<std::unique_ptr<Launch>> launches;
+    launches.push_back(
+        prepare("einsum", {&a, &b}, {&c}, numbers, equation.c_str()));
+    double t = seconds(launches, sgemm,
+                       [](ThreadPool &pool) { return measureSgemmPeak(pool); });
+    double speed = 2e-9 / t;
+    for (auto [letter, size] : sizes)
+      speed *= static_cast<double>(size);
+    std::printf("%-34s %7.1f GFLOP/s %5.1f %% of sgemm peak %.1f\n", name,
+                speed, 100 * speed / sgemm, sgemm);
+  }
+
+  /// A kernel that reads and writes `bytes` of memory.
+  void moving(const char *name, const char *kernel,
+              std::vector<Tensor *> inputs, std::vector<Tensor *> outputs,
+              std::vector<int64_t> numbers, double bytes,
+              const char *equation = "") {
+    if (skips(name))
+      return;
+    std::vector<std::unique_ptr<Launch>> launches;
+    launches.push_back(prepare(kernel, inputs, outputs, numbers, equation));
+    double t = seconds(launches, bandwidth, [](ThreadPool &threads) {
+      return measureReadBandwidth(threads, size_t(128) << 20);
+    });
+    std::printf("%-34s %7.2f GB/s   %5.1f %% of read bandwidth %.2f\n", name,
+                bytes / t * 1e-9, 100 * bytes / t * 1e-9 / bandwidth,
+                bandwidth);
+  }
+
   void attention(const char *name, int64_t s, int64_t t, int64_t k, int64_t g,
                  int64_t d, DType cache) {
     if (skips(name))
@@ -165,6 +217,21 @@ public:
     double flops = 4.0 * s * k * g * d * (t - s / 2.0);
     std::printf("%-34s %7.1f us, %.1f GFLOP/s\n", name, best * 1e6,
                 flops / best * 1e-9);
+  }
+
+  /// A kernel of so many operations, beside the sgemm peak.
+  void timed(const char *name, const char *kernel, std::vector<Tensor *> inputs,
+             std::vector<Tensor *> outputs, std::vector<int64_t> numbers,
+             double flops) {
+    if (skips(name))
+      return;
+    std::vector<std::unique_ptr<Launch>> launches;
+    launches.push_back(prepare(kernel, inputs, outputs, numbers, ""));
+    double t = seconds(launches, sgemm,
+                       [](ThreadPool &pool) { return measureSgemmPeak(pool); });
+    std::printf("%-34s %7.1f us, %.1f GFLOP/s, %.1f %% of sgemm peak %.1f\n",
+                name, t * 1e6, flops / t * 1e-9, 100e-9 * flops / t / sgemm,
+                sgemm);
   }
 
   void row(const char *name, const char *kernel, std::vector<Tensor *> inputs,
@@ -210,6 +277,90 @@ void benchRows(Bench &bench) {
   }
 }
 
+/// The products of a training step of GPT-2 with 124 M parameters: 4 x 64
+/// tokens. x, y: rows of tokens t; weights in either order.
+void benchTrainingProducts(Bench &bench) {
+  struct Layer {
+    const char *name;
+    int64_t in, out;
+  };
+  for (Layer layer : {Layer{"768 x 2304", 768, 2304},
+                      {"768 x 768", 768, 768},
+                      {"768 x 3072", 768, 3072},
+                      {"3072 x 768", 3072, 768},
+                      {"768 x 50257", 768, 50257}}) {
+    std::map<char, int64_t> sizes = {
+        {'t', 256}, {'i', layer.in}, {'o', layer.out}};
+    std::string name = layer.name;
+    for (auto [what, equation] :
+         std::initializer_list<std::pair<const char *, const char *>>{
+             {"y, [in, out] ", "ti,io->to"},
+             {"y, [out, in] ", "ti,oi->to"},
+             {"dx, [in, out] ", "to,io->ti"},
+             {"dx, [out, in] ", "to,oi->ti"},
+             {"dw, [in, out] ", "ti,to->io"},
+             {"dw, [out, in] ", "to,ti->oi"}})
+      bench.einsum((what + name).c_str(), equation, sizes);
+  }
+  std::map<char, int64_t> sizes = {{'t', 256}, {'i', 768}, {'o', 3072}};
+  bench.einsum("y, 8 fixed pieces, 768 x 3072", "ti,io->to", sizes, {8, 2});
+  bench.einsum("dw, 8 fixed pieces, 768 x 3072", "ti,to->io", sizes, {8, 1});
+}
+
+/// What a step does besides products, by the memory that it has to move.
+void benchTrainingRows(Bench &bench) {
+  Tensor logits(DType::F32, {256, 50257}), dlogits(DType::F32, logits.shape);
+  Tensor labels(DType::I32, {256}), loss(DType::F32, {256});
+  Tensor lse(DType::F32, {256});
+  std::memset(labels.arg.data, 0, labels.bytes());
+  double bytes = static_cast<double>(logits.bytes());
+  bench.moving("cross_entropy 256 x 50257", "cross_entropy", {&logits, &labels},
+               {&loss, &lse}, {-100}, bytes);
+  bench.moving("cross_entropy_grad 256 x 50257", "cross_entropy_grad",
+               {&logits, &labels, &lse, &loss}, {&dlogits}, {-100}, 2 * bytes);
+  Tensor p(DType::F32, {4096, 4096}), m(DType::F32, p.shape);
+  Tensor v(DType::F32, p.shape), g(DType::F32, p.shape);
+  Tensor scalar(DType::F32, {}), step(DType::I32, {}), sum(DType::F32, {});
+  int32_t first = 1;
+  std::memcpy(step.arg.data, &first, sizeof first);
+  bytes = static_cast<double>(p.bytes());
+  bench.moving("adamw 16 M", "adamw",
+               {&p, &m, &v, &g, &scalar, &scalar, &scalar, &scalar, &scalar,
+                &scalar, &step},
+               {&p, &m, &v}, {1}, 7 * bytes);
+  bench.moving("sum of squares 16 M", "einsum", {&g, &g}, {&sum}, {}, bytes,
+               "ij,ij->");
+  Tensor x(DType::F32, {4, 64, 768}), w(DType::F32, {768});
+  Tensor dx(DType::F32, x.shape), dw(DType::F32, {768}), db(DType::F32, {768});
+  bench.moving("layer_norm_grad 256 x 768", "layer_norm_grad", {&x, &w, &x},
+               {&dx, &dw, &db}, {bitsOf(1e-5)}, 2.0 * x.bytes());
+  Tensor bias(DType::F32, {3072}), wide(DType::F32, {4, 64, 3072});
+  bench.moving("reduce 256 x 3072 to 3072", "reduce", {&wide}, {&bias}, {0},
+               static_cast<double>(wide.bytes()), "bsd->d");
+  Tensor ids(DType::I32, {4, 64}), table(DType::F32, {50257, 768});
+  std::memset(ids.arg.data, 0, ids.bytes());
+  bench.moving("embedding_grad 256 of 50257 x 768", "embedding_grad",
+               {&ids, &x}, {&table}, {}, static_cast<double>(table.bytes()));
+}
+
+/// attention_grad of 5 products where attention has 2.
+void benchAttentionGrad(Bench &bench) {
+  for (int64_t s : {64, 1024}) {
+    int64_t b = 256 / std::min<int64_t>(s, 256);
+    Tensor q(DType::F32, {b, s, 12, 1, 64}), dq(DType::F32, q.shape);
+    Tensor out(DType::F32, q.shape), lse(DType::F32, {b, s, 12, 1});
+    Tensor key(DType::F32, {b, s, 12, 64}), value(DType::F32, key.shape);
+    Tensor dkey(DType::F32, key.shape), dvalue(DType::F32, key.shape);
+    Tensor positions(DType::I32, {b});
+    std::memset(positions.arg.data, 0, positions.bytes());
+    std::string name = "attention_grad " + std::to_string(s) + ", 12 x 64";
+    bench.timed(name.c_str(), "attention_grad",
+                {&q, &key, &value, &positions, &out, &lse, &out},
+                {&dq, &dkey, &dvalue}, {bitsOf(0.125), 1, 0, 0, 0},
+                5.0 * b * s * s * 12 * 64);
+  }
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -248,5 +399,8 @@ int main(int argc, char **argv) {
   bench.attention("prefill 256 of 2048, 8 x 4 of 128", 256, 2048, 8, 4, 128,
                   DType::F32);
   benchRows(bench);
+  benchTrainingProducts(bench);
+  benchTrainingRows(bench);
+  benchAttentionGrad(bench);
   return 0;
 }

@@ -300,9 +300,9 @@ TEST(AttentionGrad, Refusals) {
             "dimensions, expected 4");
   call.inputs.pop_back();
   EXPECT_EQ(call.check().message(), "attention_grad: got 6 inputs, expected 7");
-  call.numbers[4] = 4;
+  call.numbers[4] = 8;
   EXPECT_EQ(call.check().message(),
-            "attention_grad: flags are 4, expected 0 to 3");
+            "attention_grad: flags are 8, expected 0 to 7");
 }
 
 } // namespace

@@ -304,4 +304,41 @@ TEST(VectorOps, OptimizersOfEveryLength) {
     }
 }
 
+/// The chains of one tile, both ways to pack, against float64; and the same
+/// bits for a row alone.
+TEST(VectorOps, ChainsOfAllShapes) {
+  std::mt19937 generator(4);
+  for (const VectorOps *ops : levels())
+    for (int rows = 1; rows <= ops->chainRows; ++rows)
+      for (int64_t columns : {1, ops->chainColumns - 1, ops->chainColumns})
+        for (int64_t depth : {1, 16, 45}) {
+          auto a = randomFloats(generator, rows * depth, -1, 1);
+          auto b = randomFloats(generator, depth * columns, -1, 1);
+          int64_t wide = ops->chainColumns;
+          std::vector<float> turned(b.size()), panel(depth * wide, 9);
+          std::vector<float> again(panel), sums(rows * wide, 2), one(wide, 2);
+          for (int64_t k = 0; k < depth; ++k)
+            for (int64_t j = 0; j < columns; ++j)
+              turned[j * depth + k] = b[k * columns + j];
+          ops->chainPack(panel.data(), 0, b.data(), columns, columns, depth);
+          ops->chainPackTurned(again.data(), turned.data(), depth, columns,
+                               depth);
+          ASSERT_EQ(panel, again) << ops->name;
+          ops->chain(sums.data(), wide, a.data(), depth, 1, panel.data(), depth,
+                     true, rows);
+          for (int r = 0; r < rows; ++r) {
+            std::fill(one.begin(), one.end(), 2.0f);
+            ops->chain(one.data(), wide, a.data() + r * depth, depth, 1,
+                       panel.data(), depth, true, 1);
+            for (int64_t j = 0; j < columns; ++j) {
+              double want = 2;
+              for (int64_t k = 0; k < depth; ++k)
+                want += double(a[r * depth + k]) * b[k * columns + j];
+              ASSERT_NEAR(sums[r * wide + j], want, 1e-5) << ops->name;
+              ASSERT_EQ(sums[r * wide + j], one[j]) << ops->name;
+            }
+          }
+        }
+}
+
 } // namespace
