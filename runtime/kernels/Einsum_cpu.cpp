@@ -358,7 +358,9 @@ public:
 
   int64_t workspaceBytes(const KernelCall &call, int threads) const override {
     std::vector<Letter> letters = lettersOf(call);
-    if (!isProduct(call, letters))
+    // One sum needs none, however long.
+    bool dot = std::all_of(letters.begin(), letters.end(), isContracted);
+    if (!isProduct(call, letters) || dot)
       return 0;
     int64_t depth = 1;
     for (const Letter &letter : letters)
