@@ -140,8 +140,8 @@ TEST_F(CheckpointTest, DamageNamesTheTensor) {
 
 TEST_F(CheckpointTest, CutFilesAreNamed) {
   std::string bytes = test::readWhole(path + "/rank-1.safetensors");
-  folder.write("step-5/rank-1.safetensors", bytes.substr(0, 90));
-  test::expectRefusal(opened(), "rank-1.safetensors' has 90 bytes, expected " +
+  folder.write("step-5/rank-1.safetensors", bytes.substr(0, 60));
+  test::expectRefusal(opened(), "rank-1.safetensors' has 60 bytes, expected " +
                                     std::to_string(bytes.size()));
   std::filesystem::remove(path + "/rank-1.safetensors");
   test::expectRefusal(opened(), "rank-1.safetensors' is missing");
