@@ -73,7 +73,6 @@ void addRun(Program &program);
 void addGenerate(Program &program);
 void addTokenize(Program &program);
 void addBench(Program &program);
-void addCheckpoint(Program &program);
 void addTrain(Program &program);
 void addCheckpoint(Program &program);
 
