@@ -211,6 +211,11 @@ Result<PipelineSchedule> makeSchedule(const ScheduleRequest &request) {
                            " stages and " +
                            std::to_string(request.microbatches) +
                            " microbatches, expected at least 1 of each");
+  if (request.microbatches > kMostScheduled ||
+      request.coordinates > kMostScheduled / stages / request.microbatches)
+    return Status::refused("schedule " + request.name + ": expected at most " +
+                           std::to_string(kMostScheduled) +
+                           " microbatches of all stages together");
   PipelineSchedule made;
   made.problem =
       problemOf(*named, request.coordinates, stages, request.microbatches);

@@ -92,6 +92,11 @@ Status ScheduleProblem::check() const {
     return wrong(std::to_string(coordinates) + " coordinates and " +
                  std::to_string(microbatches) +
                  " microbatches, expected at least 1 of each");
+  if (stages() > kMostScheduled / microbatches)
+    return wrong(std::to_string(stages()) + " stages and " +
+                 std::to_string(microbatches) +
+                 " microbatches, expected at most " +
+                 std::to_string(kMostScheduled) + " multiplied");
   std::vector<bool> holds(coordinates, false);
   for (int64_t stage = 0; stage < stages(); ++stage) {
     int64_t coordinate = coordinateOf[stage];

@@ -41,6 +41,9 @@ namespace tandem {
 
 enum class ActionKind { Forward, Backward, Weight };
 
+/// The most microbatches of all stages together that a schedule may have.
+constexpr int64_t kMostScheduled = int64_t(1) << 24;
+
 /// Their number, for loops over kinds.
 constexpr int kActionKinds = 3;
 
@@ -94,8 +97,9 @@ struct ScheduleProblem {
   /// Whether stage s lies on coordinate s, for all.
   bool oneStageEach() const;
 
-  /// Refuses no coordinates, stages or microbatches, coordinates out of range
-  /// or without a stage, and times that are negative or not finite.
+  /// Refuses no coordinates, stages or microbatches or more than
+  /// `kMostScheduled` of both, coordinates out of range or without a stage, and
+  /// times that are negative or not finite.
   Status check() const;
 };
 

@@ -57,6 +57,18 @@ std::optional<int64_t> takeNumber(std::string_view &word, int64_t most) {
   return value;
 }
 
+/// A word of a file that may be anything, fit for a line.
+std::string quoted(const std::string &word) {
+  static const char digits[] = "0123456789abcdef";
+  std::string text;
+  for (unsigned char c : word.substr(0, 32))
+    if (c > 0x20 && c < 0x7f)
+      text += static_cast<char>(c);
+    else
+      text += {'\\', 'x', digits[c >> 4], digits[c & 15]};
+  return "'" + text + (word.size() > 32 ? "'..." : "'");
+}
+
 std::optional<ActionKind> kindOf(char letter) {
   for (int k = 0; k < kActionKinds; ++k)
     if (letter == letterOf(static_cast<ActionKind>(k)))
@@ -83,9 +95,9 @@ std::optional<Written> TableReader::actionOf(const std::string &word) const {
 Status TableReader::readCoordinate(const std::string &word) {
   std::string expected = std::to_string(written.size()) + ":";
   if (word != expected)
-    return complaint(line, "expected coordinate '" + expected + "', got '" +
-                               word +
-                               "'; coordinates stand in their order, a "
+    return complaint(line, "expected coordinate '" + expected + "', got " +
+                               quoted(word) +
+                               "; coordinates stand in their order, a "
                                "line that begins with a blank goes on with the "
                                "one above");
   written.emplace_back();
@@ -98,9 +110,8 @@ Status TableReader::readWord(const std::string &word) {
   if (!action)
     return complaint(line,
                      "expected an action such as F0, B2 or W1.3 (forward, "
-                     "backward or weight, the microbatch, the stage), got "
-                     "'" +
-                         word + "'");
+                     "backward or weight, the microbatch, the stage), got " +
+                         quoted(word));
   written.back().push_back(*action);
   return Status();
 }
@@ -111,9 +122,11 @@ Status TableReader::readLine(std::string content) {
   if (first == std::string::npos)
     return Status();
   if (first == 0 || written.empty()) {
-    size_t colon = std::min(content.find(':'), content.size() - 1) + 1;
-    TANDEM_TRY(readCoordinate(content.substr(first, colon - first)));
-    content = content.substr(colon);
+    size_t end =
+        std::min(content.find_first_of(": \t\r", first), content.size());
+    end += end < content.size() && content[end] == ':';
+    TANDEM_TRY(readCoordinate(content.substr(first, end - first)));
+    content = content.substr(end);
   }
   std::istringstream words(content);
   for (std::string word; words >> word;)

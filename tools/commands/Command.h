@@ -75,6 +75,7 @@ void addTokenize(Program &program);
 void addBench(Program &program);
 void addTrain(Program &program);
 void addCheckpoint(Program &program);
+void addSchedule(Program &program);
 
 /// `8GiB`, `512MiB`, `1000000`, at least one byte; refused with what was
 /// expected.

@@ -70,5 +70,6 @@ int main(int argc, char **argv) {
   addBench(program);
   addTrain(program);
   addCheckpoint(program);
+  addSchedule(program);
   return program.main(argc, argv);
 }

@@ -111,6 +111,9 @@ TEST(PipelineSchedule, ProblemsThatMakeNoSense) {
   EXPECT_EQ(checkOf([](ScheduleProblem &p) { p.microbatches = 0; }),
             "schedule: 2 coordinates and 0 microbatches, expected at least 1 "
             "of each");
+  EXPECT_EQ(checkOf([](ScheduleProblem &p) { p.microbatches = 1 << 24; }),
+            "schedule: 2 stages and 16777216 microbatches, expected at most "
+            "16777216 multiplied");
   EXPECT_EQ(checkOf([](ScheduleProblem &p) { p.coordinateOf[1] = 2; }),
             "schedule: stage 1 lies on coordinate 2 of 2");
   EXPECT_EQ(checkOf([](ScheduleProblem &p) { p.coordinateOf[1] = 0; }),
@@ -148,6 +151,9 @@ TEST(PipelineSchedule, NamesAndNumbersThatAreWrong) {
   EXPECT_EQ(messageOf({"gpipe", 0, 2, 0}),
             "schedule gpipe: 0 stages and 2 microbatches, expected at least 1 "
             "of each");
+  EXPECT_EQ(messageOf({"gpipe", int64_t(1) << 40, int64_t(1) << 40, 0}),
+            "schedule gpipe: expected at most 16777216 microbatches of all "
+            "stages together");
   EXPECT_EQ(messageOf({"gpipe", 2, 2, 2}),
             "schedule gpipe has 1 virtual stages a coordinate, got 2; "
             "interleaved takes any number from 2");
