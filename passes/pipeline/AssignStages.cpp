@@ -1,3 +1,4 @@
+#include "ir/Microbatches.h"
 #include "passes/pipeline/ChosenSchedule.h"
 #include "passes/pipeline/Passes.h"
 #include "passes/strategy/StageAssignment.h"
@@ -24,17 +25,19 @@ double costOf(Operation *op) {
   return cost;
 }
 
-/// Each layer's share of each entry's work, added up.
+/// Each layer's share of each entry's work, added up. Of a training step that
+/// is forward and backward of all microbatches and the optimizer once.
 std::map<int64_t, double> unitCosts(ModuleOp module) {
   std::map<int64_t, double> total;
   for (auto function : module.getOps<func::FuncOp>()) {
     std::map<int64_t, double> own;
     double sum = 0;
+    StepParts parts(function);
     function.walk([&](Operation *op) {
       std::optional<int64_t> layer = layerOf(op);
       if (!layer)
         return;
-      double cost = costOf(op);
+      double cost = costOf(op) * static_cast<double>(parts.timesOf(op));
       own[*layer] += cost;
       sum += cost;
     });
@@ -42,6 +45,19 @@ std::map<int64_t, double> unitCosts(ModuleOp module) {
       total[layer] += sum > 0 ? cost / sum : 0;
   }
   return total;
+}
+
+/// A step's stages have an action each, so that none may be empty.
+LogicalResult checkStages(ModuleOp module, int64_t stages, size_t units) {
+  bool isStep =
+      module.walk([](MicrobatchOp) { return WalkResult::interrupt(); })
+          .wasInterrupted();
+  if (!isStep || stages <= static_cast<int64_t>(units))
+    return success();
+  return module.emitError("a training step has ")
+         << stages << " stages for " << units
+         << " units (embedding, layers and head), expected a unit or more on "
+            "each; make 'pp' or the virtual stages fewer";
 }
 
 struct AssignStagesPass : impl::AssignStagesBase<AssignStagesPass> {
@@ -57,6 +73,8 @@ struct AssignStagesPass : impl::AssignStagesBase<AssignStagesPass> {
     }
     StageProblem problem;
     problem.stages = schedule->stages().stages();
+    if (failed(checkStages(module, problem.stages, costs.size())))
+      return signalPassFailure();
     for (auto [layer, cost] : costs)
       problem.costs.push_back(cost);
     Result<StageSolution> solution = solve(problem);

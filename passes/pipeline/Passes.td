@@ -17,7 +17,7 @@ def AssignStages : Pass<"tandem-assign-stages", "::mlir::ModuleOp"> {
     there are none), so that the slowest is as fast as it can be (`passes/strategy/StageAssignment.h`). A unit's
     cost is its share of each entry's work: floating-point operations of
     products and attention, and one for each element that other operations
-    give.
+    give; of a training step what runs for each microbatch counts so often.
 
     Postcondition: every operation with a layer has `tandem.stage`.
 
