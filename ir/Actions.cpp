@@ -124,11 +124,11 @@ private:
   }
 
   /// Every action of the body runs once for each microbatch, the others once;
-  /// a microbatch takes those that share a slot in their order.
+  /// a microbatch takes those of one stage in their order.
   LogicalResult checkSchedule() {
     std::set<std::pair<int64_t, int64_t>> done;
-    // Of a pool and a microbatch: its last action.
-    std::map<std::pair<int64_t, int64_t>, int64_t> last;
+    // Of a stage and a microbatch: its last action.
+    std::map<std::pair<StringRef, int64_t>, int64_t> last;
     for (const ScheduleItem &item : actions.schedule()) {
       if (item.action < 0 || item.action >= actions.size() ||
           item.microbatch < 0 || item.slot < 0)
@@ -137,7 +137,7 @@ private:
       if (!done.insert({item.action, item.microbatch}).second)
         return bad(item) << " twice";
       auto [it, first] = last.try_emplace(
-          {actions.poolOf(item.action), item.microbatch}, item.action);
+          {actions.stageOf(item.action), item.microbatch}, item.action);
       if (it->second > item.action)
         return bad(item) << " behind action " << it->second
                          << " of that microbatch";

@@ -13,9 +13,10 @@
 //                                3, 0, 0>
 //
 // Operations carry the number of their action (`tandem.action`) and stand in
-// the order of actions, in which a microbatch passes through those that share
-// its slot. The number behind a name is the stage. Prologue and epilogue
-// run once, the others once for each microbatch: the *body*.
+// the order of actions, in which the first microbatch passes through them and
+// every one through those of one stage. The number behind a name is the stage.
+// Prologue and epilogue run once, the others once for each microbatch: the
+// *body*.
 //
 // A function without these attributes is straight-line and runs once, as
 // entries for inference do.
@@ -47,6 +48,10 @@ public:
   bool empty() const { return names.empty(); }
   int64_t size() const { return static_cast<int64_t>(names.size()); }
   llvm::StringRef nameOf(int64_t action) const { return names[action]; }
+  /// The number behind the name, empty for none.
+  llvm::StringRef stageOf(int64_t action) const {
+    return names[action].split('.').second;
+  }
   /// Whether it runs once for each microbatch.
   bool isBody(int64_t action) const;
   bool isBody(mlir::Operation *op) const { return !empty() && isBody(of(op)); }

@@ -82,8 +82,8 @@ private:
   void join(int64_t action, const Sent &sent) {
     int64_t at = joiningAction(action);
     Operation *place = ops[at].front();
-    auto recv = llvm::find_if(ops[at], isRecv);
-    if (recv != ops[at].end()) {
+    auto recv = std::find_if(ops[at].rbegin(), ops[at].rend(), isRecv);
+    if (recv != ops[at].rend()) {
       place = *recv;
       builder.setInsertionPointAfter(place);
     } else {
@@ -109,10 +109,9 @@ private:
   /// Of activations the next action of their stage; of gradients, and where
   /// there is none, the first of the pool, for another microbatch.
   int64_t joiningAction(int64_t action) const {
-    StringRef stage = actions.nameOf(action).split('.').second;
     if (!isBackward(action))
       for (int64_t i = action + 1; i < actions.size(); ++i)
-        if (isBackward(i) && actions.nameOf(i).split('.').second == stage)
+        if (isBackward(i) && actions.stageOf(i) == actions.stageOf(action))
           return i;
     for (int64_t i = 0; i < action; ++i)
       if (actions.poolOf(i) == actions.poolOf(action))

@@ -44,8 +44,8 @@ def AssignStreams : Pass<"tandem-assign-streams", "::mlir::ModuleOp"> {
     rest, so that no stage computes later because another receives late. An
     event holds a send until its buffer is written. Another holds stream 0
     until it is sent: for activations in the microbatch's backward action, for
-    gradients in the next forward action of the stage, behind the `recv` there,
-    for all at the end of the body. Sends of a straight line stay where they
+    gradients in the next forward action of the stage, behind what is received
+    there, for all at the end of the body. Sends of a straight line stay where they
     are.
 
     Postcondition: as before, with `tandem.record` and `tandem.wait`.

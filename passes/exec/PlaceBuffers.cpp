@@ -51,6 +51,7 @@ public:
         repeats(actions.microbatches() > 1) {}
 
   LogicalResult run() {
+    findUnordered();
     number();
     reuse();
     number();
@@ -107,6 +108,49 @@ private:
         for (Value buffer : wait.getBuffers())
           keepFor(wait, lives[rootOf(buffer)]);
     }
+    for (Value buffer : buffersInOrder())
+      if (Life &life = lives[buffer]; life.actions.size() > 1)
+        spread(life);
+  }
+
+  /// Makes a buffer live through all actions that some microbatch takes in
+  /// another order, where one of them touches it.
+  void spread(Life &life) {
+    for (auto [first, last] : unordered)
+      if (llvm::any_of(life.actions,
+                       [&, first = first, last = last](int64_t action) {
+                         return first <= action && action <= last;
+                       })) {
+        life.first = std::min(life.first, spans[first].first);
+        life.last = std::max(life.last, spans[last].second);
+      }
+  }
+
+  /// The runs of actions of one pool that not all microbatches take in their
+  /// order.
+  void findUnordered() {
+    std::map<std::pair<int64_t, int64_t>, std::vector<int64_t>> taken;
+    for (const ScheduleItem &item : actions.schedule())
+      if (actions.isBody(item.action))
+        taken[{actions.poolOf(item.action), item.microbatch}].push_back(
+            item.action);
+    for (const auto &[key, list] : taken)
+      for (size_t i = 0; i < list.size(); ++i)
+        for (size_t j = i + 1; j < list.size(); ++j)
+          if (list[j] < list[i])
+            merge(list[j], list[i]);
+  }
+
+  void merge(int64_t first, int64_t last) {
+    for (auto it = unordered.begin(); it != unordered.end();)
+      if (it->first <= last && first <= it->second) {
+        first = std::min(first, it->first);
+        last = std::max(last, it->second);
+        it = unordered.erase(it);
+      } else {
+        ++it;
+      }
+    unordered.push_back({first, last});
   }
 
   /// What another stream is busy with lives until stream 0 waits for it, or as
@@ -301,6 +345,7 @@ private:
   Actions actions;
   bool repeats; ///< Whether the body runs more than once.
   DenseMap<Value, Life> lives;
+  std::vector<std::pair<int64_t, int64_t>> unordered; ///< Runs of actions.
   /// By action: its first and last instruction.
   std::map<int64_t, std::pair<int64_t, int64_t>> spans;
   std::optional<int64_t> bodyFirst; ///< The body's first instruction.

@@ -80,7 +80,8 @@ void CoordinateBuilder::visit(Operation *op) {
     if (placement.isStageSum(op))
       addStageSum(op);
     else
-      cloneTo(listAt(site, placement.kindOf(op)), op, site, false);
+      cloneTo(listAt(site, placement.kindOf(op)), op, site,
+              site.part == StepPart::Body && placement.sitesOf(op).size() > 1);
   }
   exchange(op);
 }
@@ -111,7 +112,9 @@ Value CoordinateBuilder::lookup(Value value, Site site) {
   return lookup(value, site);
 }
 
-/// Sends and receives what other coordinates, or this one, need of `op`.
+/// Sends and receives what other coordinates, or this one, need of `op`. What
+/// a forward action sends is received by a forward action, or what it sends
+/// next would wait for the backward pass.
 void CoordinateBuilder::exchange(Operation *op) {
   for (Value result : op->getResults())
     for (auto [to, lane] : placement.transfersOf(result)) {
@@ -119,7 +122,7 @@ void CoordinateBuilder::exchange(Operation *op) {
       int64_t sender = placement.coordinateOf(from);
       int64_t receiver = placement.coordinateOf(to);
       if (sender == coordinate) {
-        auto send = SendOp::create(builder, op->getLoc(), values.lookup(result),
+        auto send = SendOp::create(builder, op->getLoc(), lookup(result, from),
                                    builder.getI64IntegerAttr(receiver),
                                    builder.getI64IntegerAttr(lane));
         copyLayer(op, send);
@@ -133,14 +136,15 @@ void CoordinateBuilder::exchange(Operation *op) {
                                    builder.getI64IntegerAttr(lane));
         copyLayer(op, recv);
         bool ofStage = to.part == StepPart::Body;
-        append(listAt(to, placement.firstUse(result, to.index)), recv);
+        append(listAt(to, placement.kindOf(op)), recv);
         (ofStage ? valuesOfStage[{result, to.index}] : values[result]) =
             recv.getResult();
       }
     }
 }
 
-/// A sum whose terms lie on several coordinates: this one's, then all_reduce.
+/// A sum whose terms lie on several coordinates: this one's, then all_reduce,
+/// then what all have.
 void CoordinateBuilder::addStageSum(Operation *op) {
   Mesh mesh = meshOf(whole);
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
@@ -155,14 +159,25 @@ void CoordinateBuilder::addStageSum(Operation *op) {
       builder.getStringAttr("sum over stages"));
   copyLayer(op, sum);
   append({StepPart::Epilogue, {}}, sum);
+  SmallVector<Value> terms = {sum};
+  for (Value operand : op->getOperands())
+    if (placement.isEverywhere(operand))
+      terms.push_back(lookup(operand, {StepPart::Epilogue, coordinate}));
   values[op->getResult(0)] = sum;
+  if (terms.size() == 1)
+    return;
+  auto all = SumOp::create(builder, op->getLoc(), terms);
+  copyLayer(op, all);
+  append({StepPart::Epilogue, {}}, all);
+  values[op->getResult(0)] = all;
 }
 
 Value CoordinateBuilder::stageTerm(Operation *op, RankedTensorType type) {
   List epilogue{StepPart::Epilogue, {}};
   SmallVector<Value> own;
   for (Value operand : op->getOperands())
-    if (placement.homeOf(operand) == coordinate)
+    if (!placement.isEverywhere(operand) &&
+        placement.homeOf(operand) == coordinate)
       own.push_back(lookup(operand, {StepPart::Epilogue, coordinate}));
   auto add = [&](Operation *made) {
     copyLayer(op, made);

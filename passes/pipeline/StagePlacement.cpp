@@ -96,7 +96,32 @@ LogicalResult StagePlacement::placeMarked() {
     if (!isCloned(&op) && parts.of(&op) != StepPart::Epilogue &&
         failed(placeByMark(&op)))
       return failure();
+  for (Operation &op : llvm::reverse(body.without_terminator()))
+    if (isOfBody(&op) && !isCloned(&op) && op.hasAttr("axes"))
+      moveToReaders(&op);
   return success();
+}
+
+/// A change of layout belongs to the stages that want it: where it is for
+/// backward and changes what a forward pass made, and where less is to be sent
+/// in front of it than behind.
+void StagePlacement::moveToReaders(Operation *op) {
+  std::set<int64_t> readers;
+  for (Operation *user : op->getUsers())
+    for (Site site : sitesOf(user))
+      if (site.part == StepPart::Body)
+        readers.insert(site.index);
+  Operation *source = op->getOperand(0).getDefiningOp();
+  bool again = isBackward(op) && source && !isBackward(source);
+  auto bytesOf = [](Value value) {
+    return cast<RankedTensorType>(value.getType()).getNumElements();
+  };
+  bool grows = bytesOf(op->getOperand(0)) <= bytesOf(op->getResult(0));
+  if (readers.empty() || (!again && (readers.size() > 1 || !grows)))
+    return;
+  sites[op].clear();
+  for (int64_t stage : readers)
+    sites[op].push_back({StepPart::Body, stage});
 }
 
 LogicalResult StagePlacement::placeByMark(Operation *op) {
@@ -190,7 +215,10 @@ void StagePlacement::findHomes() {
       continue;
     std::set<int64_t> of = homesOf(&op);
     bool scalar = givesScalars(&op);
-    if (scalar && of.size() > 1 && isa<SumOp>(op))
+    bool mixed = llvm::any_of(op.getOperands(), [&](Value operand) {
+      return everywhere.contains(operand.getDefiningOp());
+    });
+    if (scalar && isa<SumOp>(op) && of.size() > (mixed ? 0 : 1))
       stageSums.insert(&op);
     if (scalar && (of.empty() || stageSums.contains(&op))) {
       everywhere.insert(&op);
@@ -206,8 +234,7 @@ void StagePlacement::findHomes() {
 std::set<int64_t> StagePlacement::homesOf(Operation *op) const {
   std::set<int64_t> result;
   for (Value operand : op->getOperands()) {
-    Operation *source = operand.getDefiningOp();
-    if (source && !isCloned(source) && !everywhere.contains(source))
+    if (!isEverywhere(operand))
       result.insert(homeOf(operand));
   }
   return result;
@@ -251,7 +278,7 @@ void StagePlacement::placeEpilogue() {
       Operation *source = operand.getDefiningOp();
       if (!source || parts.of(source) != StepPart::Epilogue)
         continue;
-      if (isSum)
+      if (isSum && !isEverywhere(operand))
         wantedOn[source].insert(homeOf(operand));
       else
         wantedOn[source].insert(on.begin(), on.end());
@@ -268,8 +295,14 @@ template <typename Visit> void StagePlacement::forEachRead(Visit visit) {
   for (Operation &op : body.without_terminator())
     for (Site site : sitesOf(&op))
       for (Value operand : op.getOperands())
-        if (!isStageSum(&op) || homeOf(operand) == site.index)
+        if (!isStageSum(&op) || isEverywhere(operand) ||
+            homeOf(operand) == site.index)
           visit(&op, operand, site);
+}
+
+bool StagePlacement::isEverywhere(Value value) const {
+  Operation *op = value.getDefiningOp();
+  return !op || isCloned(op) || everywhere.contains(op);
 }
 
 LogicalResult StagePlacement::findTransfers() {
@@ -288,15 +321,12 @@ LogicalResult StagePlacement::require(Operation *user, Value value, Site site) {
   Operation *source = value.getDefiningOp();
   if (!source)
     return success();
-  if (failed(checkDirection(user, source)))
+  if (failed(checkDirection(user, source, site)))
     return failure();
   if (isCloned(source))
     return success();
-  Site from = sitesOf(source)[0];
+  Site from = siteFor(source, site);
   bool ofMicrobatch = isOfBody(source) && !isa<AccumulateOp>(source);
-  for (Site own : sitesOf(source))
-    if (coordinateOf(own) == coordinateOf(site))
-      from = own;
   bool inBody = ofMicrobatch && site.part == StepPart::Body;
   if (coordinateOf(from) == coordinateOf(site)) {
     if (inBody && pools[from.index] != pools[site.index]) {
@@ -317,10 +347,23 @@ LogicalResult StagePlacement::require(Operation *user, Value value, Site site) {
   return success();
 }
 
+/// The site of `source` that `reader` reads: its own, else one of its
+/// coordinate, else the first.
+Site StagePlacement::siteFor(Operation *source, Site reader) const {
+  Site from = sitesOf(source)[0];
+  for (Site own : sitesOf(source)) {
+    if (own == reader)
+      return own;
+    if (coordinateOf(own) == coordinateOf(reader))
+      from = own;
+  }
+  return from;
+}
+
 /// Forward values go to later stages, gradients to earlier ones, so that no
 /// cycle can arise.
-LogicalResult StagePlacement::checkDirection(Operation *user,
-                                             Operation *source) const {
+LogicalResult StagePlacement::checkDirection(Operation *user, Operation *source,
+                                             Site site) const {
   if (parts.of(user) == StepPart::Epilogue) {
     if (!isOfBody(source) || isa<AccumulateOp>(source))
       return success();
@@ -329,14 +372,14 @@ LogicalResult StagePlacement::checkDirection(Operation *user,
   }
   if (isCloned(source) || isOfBody(source) != isOfBody(user))
     return success();
-  auto markOf = [&](Operation *op) {
-    Site own = sitesOf(op)[0];
+  auto stageOf = [&](Operation *op, Site own) {
     if (own.part == StepPart::Body)
       return own.index;
     auto mark = op->getAttrOfType<IntegerAttr>(TandemDialect::kStage);
     return mark ? mark.getInt() : 0;
   };
-  int64_t from = markOf(source), to = markOf(user);
+  int64_t from = stageOf(source, siteFor(source, site));
+  int64_t to = stageOf(user, site);
   bool backward = isBackward(source);
   if (from == to || (backward ? from > to : from < to || isBackward(user)))
     return success();
@@ -418,7 +461,7 @@ ActionKind StagePlacement::firstUse(Value value, int64_t stage) const {
 /// Microbatches take turns in any two actions alike, but not across pairs of
 /// actions.
 void StagePlacement::numberLanes() {
-  using Edge = std::tuple<ActionKind, int64_t, ActionKind, int64_t>;
+  using Edge = std::tuple<ActionKind, int64_t, int64_t>;
   std::map<std::pair<int64_t, int64_t>, std::map<Edge, int64_t>> lanes;
   for (Operation &op : body.without_terminator())
     for (Value result : op.getResults()) {
@@ -429,10 +472,9 @@ void StagePlacement::numberLanes() {
       for (Transfer &transfer : it->second) {
         Site to = transfer.to;
         auto &known = lanes[{coordinateOf(from), coordinateOf(to)}];
-        Edge edge{ActionKind::Forward, -1, ActionKind::Forward, -1};
+        Edge edge{ActionKind::Forward, -1, -1};
         if (to.part == StepPart::Body)
-          edge = {kindOf(&op), from.index, firstUse(result, to.index),
-                  to.index};
+          edge = {kindOf(&op), from.index, to.index};
         transfer.lane =
             known.try_emplace(edge, static_cast<int64_t>(known.size()))
                 .first->second;

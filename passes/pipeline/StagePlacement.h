@@ -17,7 +17,8 @@
 //     parameters alone, are cloned to every site that reads them;
 //   - of the others, those in front of the epilogue run on their mark
 //     (`tandem.stage`); a backward sum moves to the one stage that has all its
-//     terms, so that one value crosses instead of several;
+//     terms, so that one value crosses instead of several, and a change of
+//     layout to the stages that want it, where less crosses then;
 //   - the epilogue goes where its results are wanted: a parameter's new value
 //     on every coordinate that holds the parameter, an output on one. So parts
 //     of a tied parameter's gradient are exchanged and added on each holder by
@@ -83,14 +84,16 @@ public:
   llvm::ArrayRef<Site> sitesOf(mlir::Operation *op) const;
   /// Whether each coordinate adds its own terms of this sum.
   bool isStageSum(mlir::Operation *op) const { return stageSums.contains(op); }
-  /// Of an epilogue's value: the coordinate that counts it.
+  /// Whether a value that the epilogue reads is known on every coordinate.
+  bool isEverywhere(mlir::Value value) const;
+  /// Of any other: the coordinate that counts it.
   int64_t homeOf(mlir::Value value) const;
   /// Where `value` is sent to, by site.
   llvm::ArrayRef<Transfer> transfersOf(mlir::Value value) const;
   /// What of the body `op` belongs to.
   ActionKind kindOf(mlir::Operation *op) const;
-  /// The earliest kind of action on `stage` that reads a cloned or transferred
-  /// value of the body.
+  /// The earliest kind of action on `stage` that reads a cloned value of the
+  /// body.
   ActionKind firstUse(mlir::Value value, int64_t stage) const;
   /// The coordinates that return result `index`, ascending.
   std::set<int64_t> returnedOn(unsigned index) const;
@@ -101,6 +104,7 @@ private:
   void findCloned();
   mlir::LogicalResult placeMarked();
   mlir::LogicalResult placeByMark(mlir::Operation *op);
+  void moveToReaders(mlir::Operation *op);
   int64_t stageOfTerms(mlir::Operation *op) const;
   void hold(mlir::Value value, int64_t coordinate);
   void findHolders();
@@ -113,8 +117,9 @@ private:
   mlir::LogicalResult findTransfers();
   mlir::LogicalResult require(mlir::Operation *user, mlir::Value value,
                               Site site);
+  Site siteFor(mlir::Operation *source, Site reader) const;
   mlir::LogicalResult checkDirection(mlir::Operation *user,
-                                     mlir::Operation *source) const;
+                                     mlir::Operation *source, Site site) const;
   void findWeights();
   bool isWanted(mlir::Operation *op,
                 const llvm::DenseSet<mlir::Operation *> &wanted) const;

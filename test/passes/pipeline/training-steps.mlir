@@ -118,7 +118,7 @@ func.func @casts(%x: !c {tandem.input = "x"}, %w: !t {tandem.parameter = #tandem
 module attributes {tandem.schedule_text = "0: F0 F1 B0 B1 W0 W1\n1: F0 B0 F1 B1 W0 W1\n"} {
   tandem.mesh @mesh = <["pp"=2]>
   // CHECK-LABEL: func.func @split.pp0(
-  // CHECK-SAME:    tandem.actions = ["prologue", "forward.0", "weight.0", "epilogue"]
+  // CHECK-SAME:    tandem.actions = ["prologue", "forward.0", "backward.0", "weight.0", "epilogue"]
   // CHECK-LABEL: func.func @split.pp1(
   // CHECK-SAME:    tandem.actions = ["prologue", "forward.1", "backward.1", "weight.1", "epilogue"]
   // CHECK-SAME:    tandem.schedule = array<i64: 0, 0, 0, 1, 0, 0, 2, 0, 0, 1, 1, 1, 2, 1, 1, 3, 0, 0, 3, 1, 1, 4, 0, 0>

@@ -36,7 +36,7 @@ func.func @twice() attributes {tandem.actions = ["prologue", "forward.0", "epilo
 
 // -----
 
-// A microbatch takes the actions that share its slot in their order.
+// A microbatch takes the actions of a stage in their order.
 // expected-error @below {{'tandem.schedule' has action 1 of microbatch 0 in slot 0 behind action 2 of that microbatch}}
 func.func @order() attributes {tandem.actions = ["prologue", "forward.0", "backward.0", "epilogue"], tandem.pools = array<i64: -1, 0, 0, -1>, tandem.schedule = array<i64: 0, 0, 0, 2, 0, 0, 1, 0, 0, 3, 0, 0>} {
   return
