@@ -6,6 +6,8 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include "llvm/ADT/SetVector.h"
+
 #include <map>
 
 using namespace mlir;
@@ -28,12 +30,12 @@ bool isCollective(Operation *op) {
 /// Moves collectives that bring values of the forward pass to where the
 /// backward pass reads them in front of their first reader.
 void sinkForBackward(Block &body) {
-  SmallVector<Operation *> sunk;
+  llvm::SetVector<Operation *> sunk;
   for (Operation &op : body)
     if (isBackward(&op) && isCollective(&op)) {
       Operation *source = op.getOperand(0).getDefiningOp();
-      if (!source || !isBackward(source) || llvm::is_contained(sunk, source))
-        sunk.push_back(&op);
+      if (!source || !isBackward(source) || sunk.contains(source))
+        sunk.insert(&op);
     }
   for (Operation *op : llvm::reverse(sunk)) {
     Operation *first = nullptr;
