@@ -7,16 +7,20 @@ namespace tandem {
 StepParts::StepParts(func::FuncOp function) : function(function) {
   if (function.isExternal())
     return;
+  bool cut = false;
   for (Operation &op : function.getBody().front()) {
     StepPart part = StepPart::Prologue;
     for (Value operand : op.getOperands())
       part = std::max(part, partOf(operand));
     if (auto microbatch = dyn_cast<MicrobatchOp>(op)) {
       part = std::max(part, StepPart::Body);
+      cut = true;
       microbatches_ = globalShape(microbatch.getInput().getType())[0];
     }
-    // A value that is equal for all microbatches is summed in the body too.
-    if (isa<AccumulateOp>(op))
+    // A value that is equal for all microbatches is summed in the body too,
+    // and what is not to be kept is made in it.
+    if (isa<AccumulateOp>(op) ||
+        (cut && op.hasAttr(TandemDialect::kRecomputed)))
       part = std::max(part, StepPart::Body);
     parts[&op] = part;
   }

@@ -10,7 +10,8 @@
 //   %grad  = tandem.accumulate %part              body, its sum ready behind
 //   %new   = tandem.adamw %weight, ..., %grad     epilogue  once
 //
-//   body       depends on a microbatch, other than through an accumulate
+//   body       depends on a microbatch, other than through an accumulate, or
+//              is marked `tandem.recomputed` (a parameter gathered once more)
 //   epilogue   depends on an accumulate
 //   prologue   the rest: casts of parameters, counts of labels
 //

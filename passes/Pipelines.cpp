@@ -46,6 +46,7 @@ const std::vector<CompileStep> &compileSteps() {
       {"insert-reshards", add<createInsertReshards>},
       {"partition-module", add<createPartition>},
       {"combine-collectives", add<createCombineCollectives>},
+      {"recompute", add<createRecompute>},
       {"verify-local", verifyPhase<2>},
       {"split-stages", add<createSplitStages>},
       {"verify-staged", verifyPhase<3>},

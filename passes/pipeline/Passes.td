@@ -34,6 +34,46 @@ def AssignStages : Pass<"tandem-assign-stages", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tandem::TandemDialect"];
 }
 
+def Recompute : Pass<"tandem-recompute", "::mlir::ModuleOp"> {
+  let summary = "make values again where backward reads them, not keep them";
+  let description = [{
+    Precondition: phase 2, collectives combined: what is made again is to be
+    what was made, and clones in front of that pass would be merged with their
+    originals.
+
+    Transformation: of functions with a backward pass, what its operations
+    (`tandem.backward`) read of the forward pass and the module's
+    `tandem.recompute` does not keep is cloned, collectives included, in front
+    of its first reader there:
+
+    * "none", or no attribute: all is kept;
+    * "selective": what `attention` gives is made again;
+    * "full": all is made again but what goes from one layer to another;
+    * "0,2,5-7": the same of these layers.
+
+    The embedding and the head keep what they made.
+    Parameters that lie split and are gathered whole are never kept: each
+    layer gathers its own in front of their first reader, and once more for
+    its backward pass.
+
+    Postcondition: phase 2; clones carry `tandem.recomputed`, and are of the
+    body of a step (`ir/Microbatches.h`). Values are the same, to the bit.
+
+    ```mlir
+    module attributes {tandem.recompute = "full"} {
+      func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+        %0 = tandem.unary exp, %x {tandem.layer = 0 : i64} : tensor<4xf32>
+        %1 = tandem.unary neg, %0 {tandem.layer = 1 : i64} : tensor<4xf32>
+        %2 = tandem.binary mul, %1, %0 {tandem.layer = 0 : i64, tandem.backward} : tensor<4xf32>
+        return %2 : tensor<4xf32>
+      }
+    }
+    ```
+    keeps `%0`, which layer 1 reads, and `%1`, which is of the head.
+  }];
+  let dependentDialects = ["::tandem::TandemDialect"];
+}
+
 def SplitStages : Pass<"tandem-split-stages", "::mlir::ModuleOp"> {
   let summary = "one function for each stage, values sent between them";
   let description = [{

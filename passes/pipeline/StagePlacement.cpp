@@ -68,7 +68,7 @@ ArrayRef<Transfer> StagePlacement::transfersOf(Value value) const {
 //===----------------------------------------------------------------------===//
 
 /// Constants are of both kinds; an operation of inputs and parameters is of
-/// neither.
+/// neither. What recompute put where it is wanted stays there.
 void StagePlacement::findCloned() {
   DenseSet<Value> ofInputs, ofParameters;
   for (BlockArgument argument : body.getArguments()) {
@@ -79,7 +79,8 @@ void StagePlacement::findCloned() {
       ofParameters.insert(argument);
   }
   for (Operation &op : body.without_terminator()) {
-    if (!isPure(&op) || isa<AccumulateOp>(op) || op.getNumResults() == 0)
+    if (!isPure(&op) || isa<AccumulateOp>(op) || op.getNumResults() == 0 ||
+        op.hasAttr(TandemDialect::kRecomputed))
       continue;
     for (DenseSet<Value> *kind : {&ofInputs, &ofParameters}) {
       if (!llvm::all_of(op.getOperands(),

@@ -6,7 +6,7 @@
 #include "test/fuzz/equivalence/RandomGraph.h"
 #include "test/fuzz/equivalence/RandomLoss.h"
 
-#include "ir/reference/Interpreter.h"
+#include "ir/reference/Compare.h"
 #include "ir/reference/RandomInputs.h"
 
 #include "mlir/Parser/Parser.h"
@@ -171,6 +171,34 @@ TEST(Gradients, AreSummedOverMicrobatches) {
   EXPECT_GE(check.compared, 20 * check.skipped);
   EXPECT_GE(check.compared, 400);
   EXPECT_GE(check.active["tandem.accumulate"], 100);
+}
+
+/// Differentiated, a random loss gives on all ranks what it gives on one.
+void compareOnRanks(MLIRContext &context, uint64_t seed) {
+  auto module = parseSourceString<ModuleOp>(randomCase(seed), &context);
+  ASSERT_TRUE(module);
+  // What goes to other stages is another pass's business.
+  if (meshOf(*module).sizeOf("pp") > 1 ||
+      !makeLoss(*module, seed, static_cast<int64_t>(seed % 4)))
+    return;
+  PassManager differentiate(&context), partition(&context);
+  ASSERT_EQ(addCompileSteps(differentiate, "", "verify-global"), "");
+  ASSERT_EQ(addCompileSteps(partition, "verify-global", "verify-local"), "");
+  ASSERT_TRUE(succeeded(differentiate.run(*module)));
+  OwningOpRef<ModuleOp> onRanks(module->clone());
+  ASSERT_TRUE(succeeded(partition.run(*onRanks)));
+  Status status = compareModules(*module, *onRanks, seed);
+  EXPECT_TRUE(status.ok()) << status.message();
+}
+
+TEST(Gradients, AreTheSameOnAllRanks) {
+  MLIRContext context;
+  context.disableMultithreading();
+  context.loadDialect<TandemDialect, func::FuncDialect>();
+  for (uint64_t seed = 1; seed <= 300 && !testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    compareOnRanks(context, seed);
+  }
 }
 
 } // namespace
