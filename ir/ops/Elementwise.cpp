@@ -556,17 +556,16 @@ LogicalResult ShardingConstraintOp::evaluate(Operands operands,
 }
 
 /// The gradient is annotated as the activation is, so that presets place the
-/// collectives of the backward pass too. Each of several terms has the
-/// gradient of their sum, whole.
-/// The gradient lies as the value does, but what was copied to each rank of an
-/// axis is, of the gradient, a sum over them, and the other way round.
+/// collectives of the backward pass too. That of a sum over ranks is copied to
+/// each of them. (That of a copy is a sum over them only where it is made as
+/// one; annotations of named activations say so.)
 SmallVector<Value> ShardingConstraintOp::differentiate(OpBuilder &builder,
                                                        ValueRange gradients) {
   ShardingAttr sharding = getShardingAttr();
   if (sharding)
     sharding =
         ShardingAttr::get(getContext(), sharding.getMesh(), sharding.getDims(),
-                          sharding.getUnreduced(), sharding.getReplicated());
+                          sharding.getUnreduced(), ArrayRef<AxisRefAttr>());
   return {ShardingConstraintOp::create(builder, getLoc(), gradients[0],
                                        sharding, getViewAttr())};
 }

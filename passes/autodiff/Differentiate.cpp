@@ -211,9 +211,13 @@ private:
     NamedAttrList list;
     list.set(TandemDialect::kOutput, builder.getStringAttr(name));
     list.set(TandemDialect::kGradient, parameter.view);
-    if (Attribute sharding = function.getArgAttr(
+    // A sum over ranks has a gradient that each of them has.
+    if (auto sharding = function.getArgAttrOfType<ShardingAttr>(
             parameter.argument.getArgNumber(), TandemDialect::kSharding))
-      list.set(TandemDialect::kSharding, sharding);
+      list.set(TandemDialect::kSharding,
+               ShardingAttr::get(sharding.getContext(), sharding.getMesh(),
+                                 sharding.getDims(), sharding.getReplicated(),
+                                 ArrayRef<AxisRefAttr>()));
     return list.getDictionary(function.getContext());
   }
 

@@ -115,7 +115,7 @@ TEST(Recompute, GivesTheSameBits) {
   EXPECT_GE(comparison.clones["none"], 20); // gathered parameters
   EXPECT_GE(comparison.clones["selective"], comparison.clones["none"]);
   EXPECT_GE(comparison.clones["0"], 100);
-  EXPECT_GE(comparison.clones["full"], comparison.clones["0"] + 100);
+  EXPECT_GT(comparison.clones["full"], comparison.clones["0"]);
 }
 
 } // namespace
