@@ -1,4 +1,5 @@
 #include "ir/Layers.h"
+#include "ir/Microbatches.h"
 #include "ir/PortAttributes.h"
 #include "passes/partition/Passes.h"
 #include "passes/strategy/ReshardPaths.h"
@@ -49,10 +50,14 @@ public:
   }
 
 private:
-  /// Products' floating-point operations on `ranks` ranks, as types state now.
+  /// Products' floating-point operations of a step on `ranks` ranks, as types
+  /// state now.
   void setFlops(StringRef name, int64_t ranks) {
+    StepParts parts(function);
     uint64_t flops = 0;
-    function.walk([&](CostOpInterface op) { flops += op.getFlops(); });
+    function.walk([&](CostOpInterface op) {
+      flops += op.getFlops() * static_cast<uint64_t>(parts.timesOf(op));
+    });
     function->setAttr(
         name, Builder(function.getContext()).getI64IntegerAttr(flops * ranks));
   }

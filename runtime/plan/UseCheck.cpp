@@ -79,8 +79,11 @@ private:
            value.region() == fb::Region::State;
   }
 
-  /// One result of several is enough; a state is for the next call.
+  /// One result of several is enough; a state is for the next call, and what
+  /// stages do together may be for the others.
   Status checkResults(const Step &step) const {
+    if (stagesOf(plan, stage, step.axes()).size() > 1)
+      return Status();
     for (uint32_t i = 0; i < step.outputs(); ++i)
       if (isRead[step.output(i)] || livesOn(step.value(step.output(i))))
         return Status();

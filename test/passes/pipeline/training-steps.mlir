@@ -139,3 +139,59 @@ module attributes {tandem.schedule_text = "0: F0 F1 B0 B1 W0 W1\n1: F0 B0 F1 B1 
     return %aw, %av : !t, !t
   }
 }
+
+// -----
+
+// A sum of what all coordinates know and of one coordinate's scalar is made by
+// all: the scalar is summed over pp, the rest is added behind.
+!t = tensor<4xf32, #tandem.local<[4], @mesh, [{}]>>
+!s = tensor<f32, #tandem.local<[], @mesh, []>>
+!b = tensor<2x4xf32, #tandem.local<[2, 4], @mesh, [{}, {}]>>
+tandem.mesh @mesh = <["pp"=2, "tp"=2]>
+// CHECK-LABEL: func.func @known.pp0(
+// CHECK:         %[[N:.*]] = tandem.all_reduce %{{.*}} over <"pp">
+// CHECK:         %[[R:.*]] = tandem.unary sqrt, %[[N]]
+// CHECK:         %[[M:.*]] = tandem.all_reduce %{{.*}} over <"pp">
+// CHECK-NEXT:    %[[S:.*]] = tandem.sum %[[M]], %[[R]]
+// CHECK:         return %[[S]]
+// CHECK-LABEL: func.func @known.pp1(
+// CHECK:         tandem.all_reduce %{{.*}} over <"pp">
+// CHECK:         %[[Z:.*]] = tandem.constant {{.*}}dense<0.0
+// CHECK-NEXT:    tandem.all_reduce %[[Z]] over <"pp">
+func.func @known(%x: !b {tandem.input = "x"}, %w: !t {tandem.parameter = #tandem.view<"w">}) -> (!s {tandem.output = "y"}) {
+  %m = tandem.microbatch %x {tandem.stage = 0 : i64} : (!b) -> !t
+  %h = tandem.binary mul, %m, %w {tandem.stage = 0 : i64} : !t
+  %y = tandem.binary mul, %h, %w {tandem.stage = 1 : i64} : !t
+  %ah = tandem.accumulate %h {tandem.stage = 0 : i64} : (!t) -> !t
+  %ay = tandem.accumulate %y {tandem.stage = 1 : i64} : (!t) -> !t
+  %nh = tandem.reduce sum, %ah [0] {tandem.stage = 0 : i64} : (!t) -> !s
+  %ny = tandem.reduce sum, %ay [0] {tandem.stage = 1 : i64} : (!t) -> !s
+  %n = tandem.sum %nh, %ny {tandem.stage = 0 : i64} : !s
+  %r = tandem.unary sqrt, %n {tandem.stage = 0 : i64} : !s
+  %k = tandem.reduce max, %ah [0] {tandem.stage = 0 : i64} : (!t) -> !s
+  %s = tandem.sum %r, %k {tandem.stage = 1 : i64} : !s
+  return %s : !s
+}
+
+// -----
+
+// Pieces are sent, and put together on the stage that reads the whole.
+!p = tensor<2xf32, #tandem.local<[4], @mesh, [{"tp"}]>>
+!t = tensor<4xf32, #tandem.local<[4], @mesh, [{}]>>
+!b = tensor<2x2xf32, #tandem.local<[2, 4], @mesh, [{}, {"tp"}]>>
+tandem.mesh @mesh = <["pp"=2, "tp"=2]>
+// CHECK-LABEL: func.func @gather.pp0(
+// CHECK:         %[[H:.*]] = tandem.binary mul
+// CHECK-NEXT:    tandem.send %[[H]] to 1 {{.*}}: tensor<2xf32
+// CHECK-NOT:     tandem.all_gather
+// CHECK-LABEL: func.func @gather.pp1(
+// CHECK:         %[[R:.*]] = tandem.recv from 0
+// CHECK-NEXT:    tandem.all_gather %[[R]]
+func.func @gather(%x: !b {tandem.input = "x"}, %w: !p {tandem.parameter = #tandem.view<"w">}, %v: !t {tandem.parameter = #tandem.view<"v">}) -> (!t {tandem.output = "y"}) {
+  %m = tandem.microbatch %x {tandem.stage = 0 : i64} : (!b) -> !p
+  %h = tandem.binary mul, %m, %w {tandem.stage = 0 : i64} : !p
+  %g = tandem.all_gather %h over <"tp"> dim 0 cause "einsum operand" {tandem.stage = 0 : i64} : (!p) -> !t
+  %y = tandem.binary mul, %g, %v {tandem.stage = 1 : i64} : !t
+  %a = tandem.accumulate %y {tandem.stage = 1 : i64} : (!t) -> !t
+  return %a : !t
+}
