@@ -126,7 +126,7 @@ def addChain(name):
             lambda self: self.checkChain(name))
 
 
-for each in CHAINS:
+for each in CHAINS if programs.everything() else ["llama"]:
     addChain(each)
 
 if __name__ == "__main__":
