@@ -148,7 +148,7 @@ TEST(NormGrad, Refusals) {
   call.kernel = "layer_norm_grad";
   call.outputs = {&dx, &w};
   EXPECT_EQ(call.check().message(),
-            "layer_norm_grad: got 2 numbers, expected 1");
+            "layer_norm_grad: got 2 numbers, expected 3");
   call.numbers = {bitsOf(0)};
   EXPECT_TRUE(call.check().ok());
 }
