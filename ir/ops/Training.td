@@ -1,4 +1,4 @@
-//===- Training.td - Microbatches, losses, gradients, updates -*- tablegen -*-//
+//===- Training.td - Microbatches and sums over them -------*- tablegen -*-===//
 
 #ifndef TANDEM_IR_OPS_TRAINING_TD
 #define TANDEM_IR_OPS_TRAINING_TD

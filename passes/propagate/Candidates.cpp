@@ -289,11 +289,11 @@ public:
     taken.clear();
   }
 
-  /// Instead of being split over axes by `split`, a sum over microbatches may
-  /// wait over them: its terms are reduced once, behind it, though what reads
-  /// it is split.
+  /// Instead of being split over axes by `split`, what an operation hands on
+  /// may wait over them: gradients are reduced once, behind the sum over
+  /// microbatches, though what reads that is split.
   void instead(const FactorAxes &split, std::vector<OpChoice> &choices) {
-    if (op.resultTimes == op.times)
+    if (op.operands.size() != 1 || op.flops > 0 || !op.rule.operands[0].linear)
       return;
     for (const AxisList &waiting : arriving[op.operands[0]]) {
       OpChoice choice{split, {waiting}, {}};

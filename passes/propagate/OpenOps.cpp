@@ -100,10 +100,15 @@ int64_t OpenOps::weigh(const ReshardPaths::Cost &cost, int64_t times) {
 
 int64_t OpenOps::timesOf(int tensor) const {
   int64_t times = graph.ops()[makers[tensor].op].resultTimes;
-  if (graph.tensors()[tensor].parameter)
-    for (const Use &use : uses[tensor])
-      times = std::max(times, graph.ops()[use.op].times);
-  return times;
+  if (!graph.tensors()[tensor].parameter)
+    return times;
+  // A parameter is brought anew for each pass that reads it.
+  int64_t ofPass[2] = {0, 0};
+  for (const Use &use : uses[tensor]) {
+    const PropagationOp &op = graph.ops()[use.op];
+    ofPass[op.backward] = std::max(ofPass[op.backward], op.times);
+  }
+  return std::max(times, ofPass[0] + ofPass[1]);
 }
 
 std::string OpenOps::text(int op, int choice) const {

@@ -72,6 +72,7 @@ LogicalResult OperationGraph::addOperation(Operation *owner, int64_t times) {
   op.name = nameAt(owner->getName().getStringRef(), owner->getLoc());
   op.times = times;
   op.resultTimes = isa<AccumulateOp>(owner) ? 1 : times;
+  op.backward = owner->hasAttr(TandemDialect::kBackward);
   op.rule = rule.getShardingRule();
   op.passThrough = rule.isPassThrough();
   op.sums = isa<SumOp>(owner);

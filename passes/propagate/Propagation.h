@@ -78,6 +78,8 @@ struct PropagationOp {
   bool passThrough = false;
   /// How often it runs in a step: once for each microbatch, or once.
   int64_t times = 1;
+  /// Of the backward pass of a step.
+  bool backward = false;
   /// How often its results are there: a sum over microbatches, once.
   int64_t resultTimes = 1;
   /// Of products, which no rank should repeat: axes that may split them do.

@@ -252,3 +252,11 @@ func.func @sgd_scalar(%p: tensor<4xf32>, %s: tensor<f32>, %d: tensor<f64>) {
   %0:2 = tandem.sgd %p, %p, %p, %s, %s, %s, %d : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f64>) -> (tensor<4xf32>, tensor<4xf32>)
   return
 }
+
+// -----
+
+func.func @scalar(%x: tensor<i32>) -> tensor<i32> {
+  // expected-error@+1 {{operand has no dimensions, expected microbatches first}}
+  %0 = tandem.microbatch %x : (tensor<i32>) -> tensor<i32>
+  return %0 : tensor<i32>
+}

@@ -105,6 +105,9 @@ TEST(RandomCase, MeetsEveryOperation) {
     std::string text = name.getStringRef().str();
     bool onTensors = name.hasInterface<ShardingRuleOpInterface>() &&
                      name.hasInterface<ReferenceOpInterface>();
+    // Parts of a training step; losses are drawn with them (RandomLoss.h).
+    if (text == "tandem.microbatch" || text == "tandem.accumulate")
+      continue;
     EXPECT_TRUE(!onTensors || all.find(text + " ") != std::string::npos)
         << "no maker in RandomOps.cpp emits " << text;
   }

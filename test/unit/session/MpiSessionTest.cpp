@@ -84,8 +84,11 @@ TEST(MpiSession, ARefusalReachesAllRanks) {
   ASSERT_FALSE(session.ok());
   EXPECT_EQ(session.status().code(), StatusCode::Refused);
   EXPECT_EQ(session.status().message(),
-            world->rank() ? ""
-                          : "parameter 'w': the weights hold no tensor 'w'");
+            world->rank()
+                ? ""
+                : "the plan names no files of weights, for it was compiled "
+                  "from a configuration alone; compile it with its weights, or "
+                  "train a new model with --init SEED");
 }
 
 /// One rank's report is enough; failures of the others still count.
