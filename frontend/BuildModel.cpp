@@ -30,7 +30,7 @@ public:
   void next();
   void prefill(int64_t chunk);
   void decode(bool sample);
-  void loss();
+  void loss(Entry entry);
 
 private:
   RankedTensorType rowType(Type element) const {
@@ -206,8 +206,8 @@ Value EntryBuilder::counted(FunctionBuilder &f, Value labels) const {
   return f.cast(count, f.f32());
 }
 
-void EntryBuilder::loss() {
-  FunctionBuilder f(module_, entryName(options_.entry));
+void EntryBuilder::loss(Entry entry) {
+  FunctionBuilder f(module_, entryName(entry));
   TransformerInputs inputs = trainingInputs(f);
   TransformerBuilder model = body(f, inputs);
   model.keepMasters();
@@ -227,9 +227,9 @@ void EntryBuilder::loss() {
                BinaryKindAttr::get(f.builder().getContext(), BinaryKind::Div),
                sum, count));
   func::FuncOp function = f.finish();
-  if (options_.entry != Entry::Loss)
+  if (entry != Entry::Loss)
     function->setAttr(TandemDialect::kDifferentiate, f.builder().getUnitAttr());
-  if (options_.entry == Entry::Train)
+  if (entry == Entry::Train)
     function->setAttr(TandemDialect::kOptimizer,
                       f.builder().getStringAttr(options_.optimizer));
 }
@@ -269,7 +269,9 @@ buildModel(MLIRContext &context, const Architecture &family,
   if (options.entry == Entry::Next)
     entries.next();
   if (isTraining(options.entry))
-    entries.loss();
+    entries.loss(options.entry);
+  if (options.entry == Entry::Train && options.evaluation)
+    entries.loss(Entry::Loss);
   if (options.entry != Entry::Generate)
     return module;
   for (int64_t chunk : kChunks)

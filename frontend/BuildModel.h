@@ -52,6 +52,7 @@ struct EntryOptions {
   int64_t microbatches = 1; ///< Of training entries; at most `batch`.
   /// Of `train`: "adamw" or "sgd".
   std::string optimizer = "adamw";
+  bool evaluation = false; ///< Whether `train` has an entry `loss` beside it.
 };
 
 /// The id of a label that is not counted.

@@ -114,7 +114,7 @@ Status TrainingLoop::bind() {
     return Status();
   if (!plan.entry(kLossEntry))
     return Status::refused("--eval-every needs an entry 'loss' beside 'train', "
-                           "the plan has none");
+                           "the plan has none; compile with --evaluation");
   TANDEM_ASSIGN(evalEntry, findEntry(plan, kLossEntry));
   evalOutputs = emptyOutputs(plan, evalEntry);
   return Status();

@@ -90,8 +90,10 @@ class FlagsTest(TrainingTest):
                    code=2)
 
     def testEvaluationWithoutEntry(self):
-        self.spoil("--eval-every needs an entry 'loss'",
-                   flags=["--eval-every", "1"])
+        plan = self.makePlan("--entry", "train", "--max-seq", "4")
+        self.refuse(["train", plan, "--data", self.data, "--steps", "1",
+                     "--eval-every", "1", "-q"],
+                    "--eval-every needs an entry 'loss'", "--evaluation")
 
     def testLogNowhere(self):
         self.spoil("cannot open the log", "No such file or directory",

@@ -3,6 +3,7 @@ every layout, and text from what it became."""
 
 import json
 import os
+import shutil
 
 import programs
 
@@ -60,6 +61,21 @@ class TextTrainingTest(programs.ProgramTest):
     def test_theSameLayoutGivesTheSameBits(self):
         self.assertEqual(self.train("one", steps=20),
                          self.train("two", steps=20))
+
+    def test_evaluationLearnsNothing(self):
+        log = self.path("eval.jsonl")
+        for flags in ([], ["--mesh", "pp=2,tp=2", "--microbatches", "2"]):
+            plain = self.train("plain", *flags, steps=4)
+            self.assertEqual(self.train("eval", *flags, "--eval-every", "2",
+                                        steps=4), plain)
+            with open(log) as lines:
+                seen = [json.loads(line).get("eval_loss") for line in lines]
+            self.assertEqual([value is None for value in seen],
+                             [True, False, True, False])
+            # The text is the same, so that the loss is near the steps' own.
+            self.assertAlmostEqual(seen[3], plain[3], delta=0.2)
+            for name in ("plain", "eval"):
+                shutil.rmtree(self.path(name))
 
     def test_itWrites(self):
         self.train("one")

@@ -28,7 +28,8 @@ struct PlanRequest {
   /// For training, as the flags of PlanMaker::addTrainingFlags say, which
   /// count in place of those above but the path.
   bool training = false;
-  std::string weights; ///< Of training: where they are, when elsewhere.
+  std::string weights;     ///< Of training: where they are, when elsewhere.
+  bool evaluation = false; ///< Of training: with an entry `loss`.
 };
 
 /// Turns what a user named into a plan.

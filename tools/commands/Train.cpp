@@ -185,6 +185,7 @@ Status checkFlags(Options &options) {
   options.training.rate.steps = options.training.steps;
   options.request.training = true;
   options.request.weights = options.world.weights;
+  options.request.evaluation = options.training.evalEvery > 0;
   options.world.endsBehindStep = true;
   options.world.init = options.init;
   options.world.loadWeights = !options.resume;

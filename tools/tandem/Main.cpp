@@ -26,6 +26,7 @@ public:
     if (request.training) {
       options = training;
       options.weights = request.weights;
+      options.evaluation |= request.evaluation;
     } else {
       options.mesh = request.mesh;
       options.dtype = request.dtype;

@@ -42,6 +42,7 @@ Result<mlir::OwningOpRef<mlir::ModuleOp>> import(const ModelOptions &options,
   import.entry.attentionMask = options.attentionMask;
   import.entry.microbatches = options.microbatches;
   import.entry.optimizer = options.optimizer;
+  import.entry.evaluation = options.evaluation;
   if (!options.dtype.empty()) {
     import.entry.dtype = *parseDType(options.dtype);
     import.hasDType = true;
@@ -85,6 +86,9 @@ void addShapeOptions(CLI::App *command, ModelOptions &options) {
       ->add_option("--microbatches", options.microbatches,
                    "Parts of a training step's batch, one after another")
       ->check(atLeast(1));
+  command->add_flag("--evaluation", options.evaluation,
+                    "Give --entry train an entry loss beside it, which learns "
+                    "nothing");
   command
       ->add_option("--optimizer", options.optimizer,
                    "Of --entry train: adamw (default) or sgd")

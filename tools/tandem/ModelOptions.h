@@ -25,6 +25,7 @@ struct ModelOptions {
   bool strict = false;
   int64_t microbatches = 1; ///< Of a training step.
   std::string optimizer = "adamw";
+  bool evaluation = false; ///< Whether `train` has an entry `loss` beside it.
 };
 
 /// The flags of `options`, which outlives the command.

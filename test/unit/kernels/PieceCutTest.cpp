@@ -141,7 +141,7 @@ TEST(PieceCut, GradientsOfNorms) {
 
 TEST(PieceCut, GradientsOfEmbeddings) {
   for (int64_t global : {8, 7}) {
-    TestTensor wholeY = random({extent(global), extent(11), extent(70)}, 2);
+    TestTensor wholeY = random({extent(global), extent(11), extent(70, 2)}, 2);
     TestTensor wholeIds(DType::I32, {extent(global), extent(11)});
     std::mt19937 generator(1);
     wholeIds.fill([&](const Index &) { return generator() % 6; });
@@ -171,7 +171,7 @@ TEST(PieceCut, Refusals) {
   EXPECT_EQ(reduce.check().message(),
             "reduce: dimension 0 is summed over and split, but not cut into "
             "pieces");
-  reduce.numbers = {0, kPieces, 2};
+  reduce.numbers = {0, kPieces, 3};
   EXPECT_EQ(reduce.check().message(),
             "reduce: dimension 1 is cut into pieces but not summed over");
   reduce.numbers = {0, kPieces};

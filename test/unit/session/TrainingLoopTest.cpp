@@ -290,7 +290,7 @@ TEST_F(TrainingLoopTest, EvaluatesWithoutLearning) {
   EXPECT_DOUBLE_EQ(reports[3].evalLoss, -0.875);
   EXPECT_EQ(run().status().message(),
             "--eval-every needs an entry 'loss' beside 'train', the plan has "
-            "none");
+            "none; compile with --evaluation");
 }
 
 TEST_F(TrainingLoopTest, RefusesPlansThatDoNotTrain) {
