@@ -46,6 +46,7 @@ std::vector<LayerOptions> layerPlans() {
 
 fb::PlanT pipelinePlan(Pipeline::Order order, bool streams) {
   Pipeline pipeline;
+  pipeline.o = pipeline.f;
   pipeline.order = order;
   pipeline.streams = streams;
   PlanSketch sketch = pipeline.sketch();
@@ -62,7 +63,9 @@ const std::map<std::string, std::vector<const char *>> &expectedWords() {
                "which nothing before it",
                "neither written nor read",
                "written twice",
-               "of its 3 updates",
+               " updates",
+               "of another microbatch",
+               " where microbatch ",
                "it moves"},
       types = {"does not fit", "is split by",      "unreduced over",
                "is declared",  "its factors make", "dimensions, its rule",
@@ -147,7 +150,8 @@ const std::map<std::string, std::vector<const char *>> &expectedWords() {
       {"parameter on another stage", {"does not hold", "do not ascend"}},
       {"programs exchanged", {"does not hold", "is out of range"}},
       {"port with no value",
-       {"is on no stage", "read before", "nothing reads what it writes"}},
+       {"is on no stage", "read before", "nothing reads what it writes",
+        "neither written nor read"}},
       {"port with value out of range", range},
       {"port with another value", {"is declared"}},
   };

@@ -165,8 +165,9 @@ private:
     depends |= isEvent && at(p, i).op() == fb::Opcode::Record;
     // A record for the one behind the wait that follows it.
     size_t reader = at(p, i + 1).op() == fb::Opcode::Record ? i + 3 : i + 1;
-    for (uint32_t v : args(p, reader, false))
-      depends |= made.count(v) > 0;
+    if (reader < plan.entries.back()->programs[p]->instructions.size())
+      for (uint32_t v : args(p, reader, false))
+        depends |= made.count(v) > 0;
     if (depends)
       add("swapped", place(p, i), [=](fb::PlanT &plan) {
         auto &list = programOf(plan, p).instructions;
