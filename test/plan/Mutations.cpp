@@ -520,7 +520,17 @@ private:
                            : *plan.entries.back()->outputs[k]);
             });
           };
-          on("no value", [=](fb::PortT &it) { it.values[p] = kNone; });
+          // An input that a stage never reads is not missed there, and an
+          // output that another stage gives too is there.
+          const std::vector<uint32_t> &read =
+              plan.entries.back()->programs[p]->args;
+          bool missed =
+              isInput ? std::count(read.begin(), read.end(), v) > 0
+                      : std::count_if(
+                            list[k]->values.begin(), list[k]->values.end(),
+                            [](uint32_t other) { return other != kNone; }) == 1;
+          if (missed)
+            on("no value", [=](fb::PortT &it) { it.values[p] = kNone; });
           on("value out of range", [=](fb::PortT &it) { it.values[p] = 9999; });
           const auto &values = plan.entries.back()->programs[p]->values;
           for (uint32_t o = 0; o < values.size(); ++o)
