@@ -204,7 +204,7 @@ KernelSpec RmsNormGradOp::getKernelSpec() {
   return {"rms_norm_grad",
           {numberBits(getEpsilon().convertToDouble()),
            numberBits(getWeightOffset().convertToDouble())},
-          -1,
+          2,
           false};
 }
 
@@ -323,7 +323,7 @@ ShardingRule LayerNormGradOp::getShardingRule() { return gradientRule(*this); }
 KernelSpec LayerNormGradOp::getKernelSpec() {
   return {"layer_norm_grad",
           {numberBits(getEpsilon().convertToDouble())},
-          -1,
+          2,
           false};
 }
 

@@ -376,4 +376,57 @@ TEST(TrainingOperations, SgdFollowsItsMomentum) {
   }
 }
 
+//===----------------------------------------------------------------------===//
+// Numbers of a step: tensors without dimensions
+//===----------------------------------------------------------------------===//
+
+TEST(TrainingOperations, TensorsWithoutDimensions) {
+  struct Case {
+    const char *operation, *result;
+    Values expected;
+  };
+  const Case cases[] = {
+      {"sum %a, %b, %a : tensor<f32>", "f32", {8}},
+      {"binary div, %b, %a : tensor<f32>", "f32", {2 / 3.0}},
+      {"binary min, %a, %b : tensor<f32>", "f32", {2}},
+      {"unary sqrt, %b : tensor<f32>", "f32", {M_SQRT2}},
+      {"compare gt, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>",
+       "i1",
+       {1}},
+      {"select %c, %a, %b : (tensor<i1>, tensor<f32>, tensor<f32>) -> "
+       "tensor<f32>",
+       "f32",
+       {2}},
+      {"cast %a : (tensor<f32>) -> tensor<i32>", "i32", {3}},
+      {"einsum \"ij,ij->\" %x, %x : (tensor<1x2xf32>, tensor<1x2xf32>) -> "
+       "tensor<f32>",
+       "f32",
+       {41}},
+      {"einsum \",i->i\" %a, %y : (tensor<f32>, tensor<2xf32>) -> "
+       "tensor<2xf32>",
+       "2xf32",
+       {21, 24}},
+      {"reduce max, %x [0, 1] : (tensor<1x2xf32>) -> tensor<f32>", "f32", {5}},
+      {"broadcast_in_dim %a [] : (tensor<f32>) -> tensor<2xf32>",
+       "2xf32",
+       {3, 3}},
+      {"reshape %a : (tensor<f32>) -> tensor<1x1xf32>", "1x1xf32", {3}},
+      {"accumulate %a : (tensor<f32>) -> tensor<f32>", "f32", {3}},
+  };
+  for (const Case &c : cases) {
+    SCOPED_TRACE(c.operation);
+    std::string type = "tensor<" + std::string(c.result) + ">";
+    Fixture fixture;
+    auto results = fixture.run(
+        "func.func @f(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<i1>, %x: "
+        "tensor<1x2xf32>, %y: tensor<2xf32>) -> " +
+            type + " {\n%r = tandem." + c.operation + "\nreturn %r : " + type +
+            "\n}\n",
+        {tensor({}, {3}), tensor({}, {2}), tensor({}, {0}),
+         tensor({1, 2}, {4, 5}), tensor({2}, {7, 8})});
+    ASSERT_EQ(results.size(), 1u);
+    expectValues(results[0], c.expected);
+  }
+}
+
 } // namespace

@@ -141,28 +141,13 @@ TEST(Next, TakesEachRowsLastToken) {
   EXPECT_LE(distance(outputs["output:logits"].data(), wanted), 1e-6);
 }
 
-/// An empty cache for each state of `function`.
-NamedTensors emptyCaches(mlir::func::FuncOp function) {
-  NamedTensors caches;
-  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-    auto type =
-        llvm::cast<mlir::RankedTensorType>(function.getArgument(i).getType());
-    if (!function.getArgAttr(i, TandemDialect::kState))
-      continue;
-    std::vector<double> zeros(static_cast<size_t>(type.getNumElements()), 0);
-    caches[argumentName(function, i)] =
-        Tensor::whole(toVector(type.getShape()), std::move(zeros));
-  }
-  return caches;
-}
-
 /// Generates through the entries of `generate`, one row.
 class Generation {
 public:
   Generation(const std::string &path, int64_t maxSeq)
       : model_(path, Entry::Generate, 1, maxSeq) {
     if (model_.module())
-      caches_ = emptyCaches(
+      caches_ = emptyStates(
           model_.module().lookupSymbol<mlir::func::FuncOp>("decode"));
   }
 

@@ -54,6 +54,20 @@ Result<NamedTensors> parametersOf(mlir::func::FuncOp function,
   return tensors;
 }
 
+NamedTensors emptyStates(mlir::func::FuncOp function) {
+  NamedTensors states;
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    auto type =
+        llvm::cast<mlir::RankedTensorType>(function.getArgument(i).getType());
+    if (!function.getArgAttr(i, TandemDialect::kState))
+      continue;
+    std::vector<double> zeros(static_cast<size_t>(type.getNumElements()), 0);
+    states[argumentName(function, i)] =
+        Tensor::whole(toVector(type.getShape()), std::move(zeros));
+  }
+  return states;
+}
+
 Tensor rowsOf(int64_t rows, const std::vector<double> &values) {
   return Tensor::whole({rows, static_cast<int64_t>(values.size()) / rows},
                        values);

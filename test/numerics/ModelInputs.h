@@ -27,6 +27,9 @@ Result<Tensor> viewed(const StoredTensor &stored, ViewAttr view,
 Result<NamedTensors> parametersOf(mlir::func::FuncOp function,
                                   const TensorStore &store);
 
+/// Zeros for each state of `function`, a cache or what an optimizer keeps.
+NamedTensors emptyStates(mlir::func::FuncOp function);
+
 /// A tensor of integers of shape [rows, values.size() / rows].
 Tensor rowsOf(int64_t rows, const std::vector<double> &values);
 

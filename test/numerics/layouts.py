@@ -68,6 +68,6 @@ def generated(count, seed=5):
             dp, tp, pp, sp=tp > 1 and draw.random() < 0.5,
             zero=draw.choice([0, 1, 2, 3]) if dp > 1 else 0,
             schedule=schedule, virtual=virtual, microbatches=microbatches,
-            recompute=draw.choice(["", "selective", "full", "0,2"]))
+            recompute=draw.choice(["", "selective", "full", "1"]))
         layouts[str(layout)] = layout
     return list(layouts.values())
