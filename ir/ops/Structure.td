@@ -233,9 +233,11 @@ def Tandem_RecordOp : Tandem_Op<"record", 8, []> {
     ```mlir
     tandem.record 0 on 1
     ```
-    Event 0 stands for what stream 1 did up to here.
+    Event 0 stands for what stream 1 did up to here. With `per_slot` there are
+    as many events as slots, from this one on: that of the running action's slot
+    is meant.
   }];
-  let arguments = (ins I64Attr:$event, I64Attr:$stream);
+  let arguments = (ins I64Attr:$event, I64Attr:$stream, UnitAttr:$per_slot);
   let assemblyFormat = "$event `on` $stream attr-dict";
 }
 
@@ -247,9 +249,9 @@ def Tandem_WaitOp : Tandem_Op<"wait", 8, []> {
     ```
     For the latest record of the event before it; an event never recorded holds
     nobody. The buffers are those that the other stream was busy with: they
-    live until here.
+    live until here. `per_slot` as in `tandem.record`.
   }];
-  let arguments = (ins I64Attr:$event, I64Attr:$stream,
+  let arguments = (ins I64Attr:$event, I64Attr:$stream, UnitAttr:$per_slot,
                        Variadic<Tandem_BufferType>:$buffers);
   let assemblyFormat = "$event `on` $stream (`for` `(` $buffers^ `:` type($buffers) `)`)? attr-dict";
 }

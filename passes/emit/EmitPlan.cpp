@@ -505,7 +505,7 @@ private:
 
   template <typename Op> void emitEvent(Op op, fb::Opcode opcode) {
     program->instructions.push_back(fb::Instruction(
-        opcode, fb::ReductionKind::Sum, 0, 0,
+        opcode, fb::ReductionKind::Sum, op.getPerSlot() ? 1 : 0, 0,
         static_cast<uint16_t>(op.getStream()),
         static_cast<int16_t>(layerOf(op).value_or(-1)),
         static_cast<uint32_t>(op.getEvent()), 0, 0,

@@ -1,6 +1,7 @@
 #include "ir/Actions.h"
 #include "ir/Buffers.h"
 #include "ir/Layers.h"
+#include "passes/exec/OverlapCollectives.h"
 #include "passes/exec/Passes.h"
 
 #include <map>
@@ -13,16 +14,26 @@ namespace tandem {
 
 namespace {
 
-/// Puts the sends of one function's body on streams of their own.
+/// Puts the sends of one function's body, and collectives that need not be
+/// waited for at once, on streams of their own.
 class StreamAssignment {
 public:
   explicit StreamAssignment(func::FuncOp function)
-      : body(function.getBody().front()), actions(function),
+      : function(function), body(function.getBody().front()), actions(function),
         builder(function.getContext()) {}
 
   void run() {
-    if (actions.microbatches() < 2)
+    if (actions.empty())
       return;
+    // What a send waits for stands before what makes it wait.
+    events = overlapCollectives(function, 1);
+    firstStream = events ? 2 : 1;
+    if (actions.microbatches() > 1)
+      detachSends();
+  }
+
+private:
+  void detachSends() {
     for (Operation &op : body)
       if (isInstruction(op))
         ops[Actions::of(&op)].push_back(&op);
@@ -31,15 +42,15 @@ public:
         if (auto send = dyn_cast<CommunicateOp>(op);
             send && send.getCollective() == "send" && actions.isBody(action))
           detach(send, action);
-    for (auto &[action, sent] : busy)
-      join(action, sent);
+    for (auto &[key, sent] : busy)
+      join(key.first, sent);
+    joinAll();
   }
 
-private:
   /// Buffers that a stream sends on behalf of an action.
   struct Sent {
     int64_t stream = 0;
-    int64_t done = 0; ///< The event behind the last.
+    int64_t done = 0; ///< The event behind the last, of the first slot.
     SmallVector<Value> buffers;
   };
 
@@ -59,11 +70,14 @@ private:
 
   /// The send waits for stream 0, which goes on.
   void detach(CommunicateOp send, int64_t action) {
-    int64_t stream = streams.try_emplace(isBackward(action), streams.size() + 1)
-                         .first->second;
-    auto [it, added] = busy.try_emplace(action);
-    if (added)
-      it->second = {stream, events++, {}};
+    std::pair<int64_t, int64_t> lane(send.getTarget(), send.getDim());
+    int64_t stream =
+        streams.try_emplace(lane, firstStream + streams.size()).first->second;
+    auto [it, added] = busy.try_emplace({action, stream});
+    if (added) {
+      it->second = {stream, events, {}};
+      events += actions.slotsOf(actions.poolOf(action));
+    }
     it->second.buffers.push_back(rootOf(send.getInputs()[0]));
     int64_t ready = events++;
     builder.setInsertionPoint(send);
@@ -71,14 +85,14 @@ private:
     wait(send, ready, stream);
     send.setStream(stream);
     builder.setInsertionPointAfter(send);
-    record(send, it->second.done, stream);
+    record(send, it->second.done, stream).setPerSlot(true);
   }
 
   /// Stream 0 waits for what `action` sent before the bytes are another's: a
   /// microbatch's activations until its backward action, its gradients until
   /// another microbatch may have its slot (the first waits for nobody). Behind
   /// the receive with which that action begins, so that two stages do not wait
-  /// for each other there. At the end of the body it waits for all.
+  /// for each other there.
   void join(int64_t action, const Sent &sent) {
     int64_t at = joiningAction(action);
     Operation *place = ops[at].front();
@@ -92,18 +106,27 @@ private:
     for (Value buffer : sent.buffers)
       if (Operation *alloc = buffer.getDefiningOp<AllocOp>())
         alloc->moveBefore(&body, body.begin());
-    wait(place, sent.done, 0, sent.buffers);
-    if (at <= action) {
-      builder.setInsertionPointToStart(&body);
-      record(place, sent.done, sent.stream)
-          ->setAttr(TandemDialect::kAction, builder.getI64IntegerAttr(0));
-    }
+    wait(place, sent.done, 0, sent.buffers).setPerSlot(true);
+    if (at <= action)
+      for (int64_t i = 0; i < actions.slotsOf(actions.poolOf(action)); ++i) {
+        builder.setInsertionPointToStart(&body);
+        setAction(record(place, sent.done + i, sent.stream), 0);
+      }
+  }
+
+  /// At the end of the body stream 0 waits for all that is sent.
+  void joinAll() {
     std::vector<Operation *> &last = ops[actions.size() - 1];
     Operation *end = last.empty() ? body.getTerminator() : last.front();
     builder.setInsertionPoint(end);
-    wait(end, sent.done, 0)
-        ->setAttr(TandemDialect::kAction,
-                  builder.getI64IntegerAttr(actions.size() - 1));
+    for (auto [lane, stream] : streams) {
+      setAction(record(end, events, stream), actions.size() - 1);
+      setAction(wait(end, events++, 0), actions.size() - 1);
+    }
+  }
+
+  void setAction(Operation *op, int64_t action) {
+    op->setAttr(TandemDialect::kAction, builder.getI64IntegerAttr(action));
   }
 
   /// Of activations the next action of their stage; of gradients, and where
@@ -119,30 +142,33 @@ private:
     return action;
   }
 
-  Operation *record(Operation *source, int64_t event, int64_t stream) {
+  RecordOp record(Operation *source, int64_t event, int64_t stream) {
     auto op = RecordOp::create(builder, source->getLoc(),
                                builder.getI64IntegerAttr(event),
-                               builder.getI64IntegerAttr(stream));
+                               builder.getI64IntegerAttr(stream), {});
     copyLayer(source, op);
     return op;
   }
 
-  Operation *wait(Operation *source, int64_t event, int64_t stream,
-                  ValueRange buffers = {}) {
+  WaitOp wait(Operation *source, int64_t event, int64_t stream,
+              ValueRange buffers = {}) {
     auto op = WaitOp::create(builder, source->getLoc(),
                              builder.getI64IntegerAttr(event),
-                             builder.getI64IntegerAttr(stream), buffers);
+                             builder.getI64IntegerAttr(stream), {}, buffers);
     copyLayer(source, op);
     return op;
   }
 
+  func::FuncOp function;
   Block &body;
   Actions actions;
   OpBuilder builder;
   std::map<int64_t, std::vector<Operation *>> ops; ///< By action.
-  std::map<bool, int64_t> streams; ///< Of what is forward, of the rest.
-  std::map<int64_t, Sent> busy;    ///< By action.
-  int64_t events = 0;
+  /// By receiver and lane: what is sent in one lane is received in the order in
+  /// which it is sent, and waits for nothing else.
+  std::map<std::pair<int64_t, int64_t>, int64_t> streams;
+  std::map<std::pair<int64_t, int64_t>, Sent> busy; ///< By action and stream.
+  int64_t events = 0, firstStream = 1;
 };
 
 struct AssignStreamsPass : impl::AssignStreamsBase<AssignStreamsPass> {

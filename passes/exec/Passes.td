@@ -35,18 +35,23 @@ def LowerToExec : Pass<"tandem-lower-to-exec", "::mlir::ModuleOp"> {
 }
 
 def AssignStreams : Pass<"tandem-assign-streams", "::mlir::ModuleOp"> {
-  let summary = "let sends run beside what follows them";
+  let summary = "let sends and collectives run beside what follows them";
   let description = [{
     Precondition: `lower-to-exec`.
 
     Transformation: where the body of a step runs several times, its sends go on
-    streams of their own, one for what forward actions send and one for the
-    rest, so that no stage computes later because another receives late. An
-    event holds a send until its buffer is written. Another holds stream 0
-    until it is sent: for activations in the microbatch's backward action, for
-    gradients in the next forward action of the stage, behind what is received
-    there, for all at the end of the body. Sends of a straight line stay where they
-    are.
+    streams of their own, one for each lane to each receiver, so that no stage
+    computes later because another receives late. An event holds a send until
+    its buffer is written. Another, one for each slot, holds stream 0 until it
+    is sent: for activations in the microbatch's backward action, for gradients
+    in the next forward action of the stage, behind what is received there; at
+    the end of the body it waits for all. Sends of a straight line stay where
+    they are.
+
+    In training steps a gather of what is there before its action goes ahead of
+    the layer before its own, and what uses a reduction behind the layer after
+    its own; a collective whose result is then needed only after enough other
+    work runs on one more stream. Other entries have one stream.
 
     Postcondition: as before, with `tandem.record` and `tandem.wait`.
 

@@ -106,7 +106,8 @@ private:
         lives.try_emplace(alloc, Life{0, 0, {Actions::of(alloc)}, false});
       if (auto wait = dyn_cast<WaitOp>(op))
         for (Value buffer : wait.getBuffers())
-          keepFor(wait, lives[rootOf(buffer)]);
+          if (isUsedAgain(wait, rootOf(buffer)))
+            keepFor(wait, lives[rootOf(buffer)]);
     }
     for (Value buffer : buffersInOrder())
       if (Life &life = lives[buffer]; life.actions.size() > 1)
@@ -151,6 +152,18 @@ private:
         ++it;
       }
     unordered.push_back({first, last});
+  }
+
+  /// Whether another stream works on `buffer` behind the wait for it: the wait
+  /// is for the microbatch before.
+  static bool isUsedAgain(WaitOp wait, Value buffer) {
+    return llvm::any_of(buffer.getUsers(), [&](Operation *user) {
+      if (auto rename = dyn_cast<RenameOp>(user))
+        return isUsedAgain(wait, rename);
+      auto communicate = dyn_cast<CommunicateOp>(user);
+      return communicate && communicate.getStream() != 0 &&
+             wait->isBeforeInBlock(user);
+    });
   }
 
   /// What another stream is busy with lives until stream 0 waits for it, or as

@@ -106,7 +106,7 @@ private:
   void describeStep(const tandem::Step &at, Step &step) {
     step.op = at.op();
     step.stream = at.instruction().stream();
-    step.eventNumber = static_cast<int>(at.instruction().target());
+    step.eventNumber = static_cast<int>(at.event());
     step.name = instructionName(at.what(), at.index(), at.shownMicrobatch());
     step.activity = {step.name.c_str(), at.location()};
     step.faulty = executor.fault.concerns(executor.rank(), at.what());
@@ -256,12 +256,13 @@ Result<std::unique_ptr<Executor>> Executor::create(const Plan &plan,
 Status Executor::prepareStreams() {
   int streamCount = 1, events = 0;
   for (const fb::Entry *entry : *plan.table().entries())
-    for (const fb::Instruction *it :
-         *entry->programs()->Get(stage_)->instructions()) {
-      streamCount = std::max(streamCount, it->stream() + 1);
-      if (it->op() == fb::Opcode::Record || it->op() == fb::Opcode::Wait)
-        events = std::max(events, static_cast<int>(it->target()) + 1);
-    }
+    TANDEM_TRY(
+        Sequence(plan, *entry, stage_).each([&](const tandem::Step &step) {
+          streamCount = std::max(streamCount, step.instruction().stream() + 1);
+          if (step.op() == fb::Opcode::Record || step.op() == fb::Opcode::Wait)
+            events = std::max(events, static_cast<int>(step.event()) + 1);
+          return Status();
+        }));
   for (int i = 0; i < streamCount; ++i)
     streams.push_back(std::make_unique<StreamView>());
   return device.prepare(streamCount, events);

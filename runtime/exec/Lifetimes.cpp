@@ -98,7 +98,7 @@ private:
 
   /// Forwards: drops what another stream may be at.
   void dropUsed(const Step &step) {
-    order.advance(step.instruction(), step.position());
+    order.advance(step);
     uint32_t stream = order.numberOf(step.instruction());
     for (const Touch &touch : touches(step))
       note(touch, {stream, step.position()});

@@ -165,7 +165,8 @@ std::string stepText(const Step &step) {
   if (step.isTransfer() && step.instruction().dim())
     text += " lane " + std::to_string(step.instruction().dim());
   if (step.op() == fb::Opcode::Record || step.op() == fb::Opcode::Wait)
-    text += " event " + std::to_string(step.instruction().target());
+    text += " event " + std::to_string(step.instruction().target()) +
+            (step.instruction().dim() ? " of the slot" : "");
   if (step.instruction().stream())
     text += " stream " + std::to_string(step.instruction().stream());
   for (uint32_t i = 0; i < step.outputs(); ++i)

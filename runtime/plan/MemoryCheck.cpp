@@ -251,7 +251,7 @@ private:
   }
 
   Status visit(const Step &step) {
-    order.advance(step.instruction(), step.position());
+    order.advance(step);
     for (uint32_t i = 0; i < step.inputs(); ++i)
       isTouched[step.input(i)] = true;
     for (uint32_t i = 0; i < step.inputs(); ++i)

@@ -17,21 +17,20 @@ StreamOrder::StreamOrder(const fb::Program &program) {
   clocks.assign(streams, Clock(streams, -1));
 }
 
-void StreamOrder::advance(const fb::Instruction &instruction, int64_t index) {
-  uint32_t stream = numberOf(instruction);
+void StreamOrder::advance(const Step &step) {
+  uint32_t stream = numberOf(step.instruction());
   Clock &clock = clocks[stream];
-  if (instruction.op() == fb::Opcode::Wait &&
-      instruction.target() < events.size() &&
-      !events[instruction.target()].empty()) {
-    const Clock &event = events[instruction.target()];
+  if (step.op() == fb::Opcode::Wait && step.event() < events.size() &&
+      !events[step.event()].empty()) {
+    const Clock &event = events[step.event()];
     for (size_t s = 0; s < clock.size(); ++s)
       clock[s] = std::max(clock[s], event[s]);
   }
-  clock[stream] = index;
-  if (instruction.op() == fb::Opcode::Record) {
-    if (instruction.target() >= events.size())
-      events.resize(instruction.target() + size_t(1));
-    events[instruction.target()] = clock;
+  clock[stream] = step.position();
+  if (step.op() == fb::Opcode::Record) {
+    if (step.event() >= events.size())
+      events.resize(step.event() + size_t(1));
+    events[step.event()] = clock;
   }
 }
 

@@ -9,7 +9,7 @@
 #ifndef TANDEM_RUNTIME_PLAN_STREAMORDER_H
 #define TANDEM_RUNTIME_PLAN_STREAMORDER_H
 
-#include "runtime/plan/Plan.h"
+#include "runtime/plan/Walk.h"
 
 namespace tandem {
 
@@ -28,8 +28,8 @@ public:
   uint32_t numberOf(const fb::Instruction &instruction) const {
     return numbers[instruction.stream()];
   }
-  /// Goes on by one instruction of the program.
-  void advance(const fb::Instruction &instruction, int64_t index);
+  /// Goes on by one step of the program.
+  void advance(const Step &step);
   /// Whether `earlier` ran before what `stream` does now.
   bool isBefore(const Access &earlier, uint32_t stream) const {
     return earlier.stream == stream ||

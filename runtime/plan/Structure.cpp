@@ -111,9 +111,9 @@ private:
     TANDEM_TRY(ports(entry, *entry.outputs(), where + ", output"));
     for (uint32_t stage = 0; stage < root.stages(); ++stage) {
       TANDEM_TRY(values(entry, stage));
-      TANDEM_TRY(program(entry, stage));
       TANDEM_TRY(actions(entry, stage));
       TANDEM_TRY(schedule(entry, stage));
+      TANDEM_TRY(program(entry, stage));
     }
     return Status();
   }
@@ -189,6 +189,12 @@ private:
 
   Status program(const fb::Entry &entry, uint32_t stage) {
     const fb::Program &program = *entry.programs()->Get(stage);
+    stepCount = program.instructions()->size();
+    lastSlot = 0;
+    for (const fb::ScheduleItem *item : *program.schedule()) {
+      stepCount += program.actions()->Get(item->action())->count();
+      lastSlot = std::max<uint64_t>(lastSlot, item->slot());
+    }
     for (uint32_t i = 0; i < program.instructions()->size(); ++i) {
       // Making the text of a place costs more than checking it.
       const fb::Instruction &instruction = *program.instructions()->Get(i);
@@ -274,7 +280,7 @@ private:
     TANDEM_TRY(arguments(program, i, where));
     TANDEM_TRY(
         inRange(where, "axis list", i.axes(), root.axis_lists()->size()));
-    TANDEM_TRY(target(program, i, where));
+    TANDEM_TRY(target(i, where));
     TANDEM_TRY(inRange(where, "last number",
                        uint64_t(i.first_number()) + i.numbers_count(),
                        uint64_t(root.numbers()->size()) + 1));
@@ -301,8 +307,7 @@ private:
     return Status();
   }
 
-  Status target(const fb::Program &program, const fb::Instruction &i,
-                const std::string &where) {
+  Status target(const fb::Instruction &i, const std::string &where) {
     switch (i.op()) {
     case fb::Opcode::Launch:
       TANDEM_TRY(inRange(where, "rule", i.rule(), root.rules()->size()));
@@ -316,8 +321,9 @@ private:
                      static_cast<uint64_t>(sizeOf(plan.axisList(i.axes()))));
     case fb::Opcode::Record:
     case fb::Opcode::Wait:
-      return inRange(where, "event", i.target(),
-                     program.instructions()->size());
+      TANDEM_TRY(inRange(where, "event of a slot", i.dim(), 2));
+      return inRange(where, "event", i.target() + (i.dim() ? lastSlot : 0),
+                     stepCount);
     default:
       return Status();
     }
@@ -326,6 +332,8 @@ private:
   const Plan &plan;
   const fb::Plan &root;
   std::set<std::string> parameters;
+  /// Of the program in hand. Each event has a step that records it.
+  uint64_t stepCount = 0, lastSlot = 0;
 };
 
 } // namespace

@@ -211,15 +211,15 @@ private:
         progress.streams.resize(instruction.stream() + 1);
       progress.streams[instruction.stream()].push_back(step.position());
       if (instruction.op() == fb::Opcode::Record)
-        latest[instruction.target()] = step.position();
+        latest[step.event()] = step.position();
       if (step.isTransfer())
         return joinLane(progress, step);
       if (instruction.op() != fb::Opcode::Wait)
         return Status();
-      auto record = latest.find(instruction.target());
+      auto record = latest.find(step.event());
       if (record == latest.end())
         return step.refused("it waits for event " +
-                            std::to_string(instruction.target()) +
+                            std::to_string(step.event()) +
                             ", which nothing before it records");
       progress.recordOf[step.position()] = record->second;
       return Status();
@@ -322,7 +322,8 @@ private:
   static bool meets(const Step &head, const std::vector<Step> &meeting) {
     if (head.isTransfer())
       return meeting[0].op() == fb::Opcode::Send && meeting[1].isTransfer() &&
-             endOf(meeting[1]) == otherEndOf(meeting[0]);
+             endOf(meeting[1]) == otherEndOf(meeting[0]) &&
+             endOf(meeting[0]) == otherEndOf(meeting[1]);
     return std::all_of(meeting.begin(), meeting.end(), [&](const Step &other) {
       return other.op() == head.op() && other.axes() == head.axes();
     });
@@ -429,7 +430,7 @@ private:
                   ? ", lane " + std::to_string(step.instruction().dim())
                   : "");
     if (step.op() == fb::Opcode::Wait)
-      return "event " + std::to_string(step.instruction().target());
+      return "event " + std::to_string(step.event());
     return std::string(name(step.op())) + " on stream " +
            std::to_string(step.instruction().stream());
   }

@@ -107,6 +107,10 @@ public:
   const TensorType &movedType() const {
     return inputs() ? inputType(0) : outputType(0);
   }
+  /// The event of a record or wait, of its slot where it says so.
+  uint32_t event() const {
+    return instruction_->target() + (instruction_->dim() ? slot() : 0);
+  }
   bool isTransfer() const {
     return op() == fb::Opcode::Send || op() == fb::Opcode::Recv;
   }

@@ -6,6 +6,7 @@
 #include "passes/emit/EmitPlan.h"
 #include "test/unit/files/TestFiles.h"
 
+#include "mlir/IR/Builders.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
 
@@ -48,6 +49,8 @@ struct Case {
   Entry entry;
   int64_t batch = 1;
   bool sequenceParallel = false;
+  int64_t microbatches = 1, zero = 0, virtualStages = 1;
+  const char *schedule = "1f1b";
 };
 
 const Case kCases[] = {
@@ -61,13 +64,27 @@ const Case kCases[] = {
     {"gpt2, fsdp=3", kGpt2, "fsdp=3", Entry::Next, 3},
     {"gemma2, pp=2,dp=2,tp=2", kGemma2, "pp=2,dp=2,tp=2", Entry::Generate, 3},
     {"gpt-neox, dp=2,tp=2", kGptNeox, "dp=2,tp=2", Entry::Logits, 3},
+    {"llama trained, pp=2,tp=2", kLlama, "pp=2,tp=2", Entry::Train, 3, false,
+     3},
+    {"llama trained, dp=2 zero=3", kLlama, "dp=2", Entry::Train, 4, false, 2,
+     3},
+    {"gpt2 trained, pp=2 interleaved", kGpt2, "pp=2", Entry::Train, 4, false, 4,
+     0, 2, "interleaved"},
 };
+
+void setSchedule(mlir::ModuleOp module, const Case &c) {
+  mlir::Builder builder(module.getContext());
+  module->setAttr("tandem.schedule_name", builder.getStringAttr(c.schedule));
+  if (c.virtualStages > 1)
+    module->setAttr("tandem.virtual_stages",
+                    builder.getI64IntegerAttr(c.virtualStages));
+}
 
 Status annotate(mlir::ModuleOp module, const Case &c) {
   TANDEM_ASSIGN(Mesh mesh, Mesh::parse(c.mesh));
-  setMesh(module, mesh);
   PresetOptions options;
   options.sequenceParallel = c.sequenceParallel;
+  options.zero = c.zero;
   TANDEM_ASSIGN(std::vector<Annotation> lines,
                 presetAnnotations(module, mesh, options));
   return applyAnnotations(module, lines);
@@ -88,14 +105,22 @@ Result<fb::PlanT> compile(const Case &c) {
   options.entry.entry = c.entry;
   options.entry.batch = c.batch;
   options.entry.maxSeq = 8;
+  options.entry.microbatches = c.microbatches;
   options.weights = false;
   TANDEM_ASSIGN(ImportedModel model,
                 importModel(folder.path(), options, context));
+  setMesh(*model.module, *Mesh::parse(c.mesh));
+  setSchedule(*model.module, c);
+  // What training adds is annotated too.
+  auto run = [&](const char *from, const char *to) {
+    mlir::PassManager passes(&context);
+    addCompileSteps(passes, from, to);
+    return mlir::failed(passes.run(*model.module)) ? Status::refused(errors)
+                                                   : Status();
+  };
+  TANDEM_TRY(run("", "add-optimizer"));
   TANDEM_TRY(annotate(*model.module, c));
-  mlir::PassManager passes(&context);
-  addCompileSteps(passes, "", "");
-  if (mlir::failed(passes.run(*model.module)))
-    return Status::refused(errors);
+  TANDEM_TRY(run("add-optimizer", ""));
   return emitPlan(*model.module, c.name);
 }
 

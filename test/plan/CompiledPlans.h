@@ -17,7 +17,8 @@ struct CompiledPlan {
   fb::PlanT plan;
 };
 
-/// Ten plans, compiled anew; fails with the compiler's message.
+/// Ten plans for inference and three of steps of training, compiled anew; fails
+/// with the compiler's message.
 Result<std::vector<CompiledPlan>> compiledPlans();
 
 } // namespace tandem::test

@@ -47,7 +47,8 @@ bool isCollective(fb::Opcode op) {
 /// Collects the mutations of one plan.
 class Mutator {
 public:
-  explicit Mutator(const fb::PlanT &plan) : plan(plan) {
+  Mutator(const fb::PlanT &plan, bool isMinimal)
+      : plan(plan), isMinimal(isMinimal) {
     for (size_t p = 0; p < plan.entries.back()->programs.size(); ++p)
       lives.push_back(livesOf(p));
   }
@@ -118,6 +119,9 @@ private:
 
   void instruction(size_t p, size_t i) {
     fb::Opcode op = at(p, i).op();
+    bool isEvent = op == fb::Opcode::Record || op == fb::Opcode::Wait;
+    if (isEvent && !isMinimal)
+      return outOfRange(p, i);
     dropped(p, i);
     swapped(p, i);
     // A reshape may move nothing, and where there are two streams already,
@@ -125,7 +129,7 @@ private:
     if (!isReshape(p, i) && !hasEvents(p))
       change("other stream", p, i,
              [](fb::Instruction &it) { it.mutate_stream(1); });
-    if (op == fb::Opcode::Record || op == fb::Opcode::Wait)
+    if (isEvent)
       event(p, i);
     outOfRange(p, i);
     if (isCollective(op))
@@ -146,7 +150,21 @@ private:
            plan.kernels[at(p, i).target()] == "reshape";
   }
 
+  /// A sum that lacks a term is a plan still.
+  bool addsToSum(size_t p, size_t i) const {
+    for (uint32_t v : args(p, i, true)) {
+      fb::Region region = plan.entries.back()->programs[p]->values[v].region();
+      std::vector<uint32_t> read = args(p, i, false);
+      if ((region == fb::Region::Arena || region == fb::Region::Slot) &&
+          std::count(read.begin(), read.end(), v))
+        return true;
+    }
+    return false;
+  }
+
   void dropped(size_t p, size_t i) {
+    if (addsToSum(p, i))
+      return;
     add("dropped", place(p, i),
         [=](fb::PlanT &plan) { erase(programOf(plan, p), i); });
   }
@@ -162,6 +180,8 @@ private:
                    at(p, i).stream() == at(p, i + 1).stream();
     bool isEvent = at(p, i + 1).op() == fb::Opcode::Record ||
                    at(p, i + 1).op() == fb::Opcode::Wait;
+    if (isEvent && !isMinimal)
+      return;
     depends |= isEvent && at(p, i).op() == fb::Opcode::Record;
     // A record for the one behind the wait that follows it.
     size_t reader = at(p, i + 1).op() == fb::Opcode::Record ? i + 3 : i + 1;
@@ -257,7 +277,9 @@ private:
             " to " + std::to_string(other));
     if (op == fb::Opcode::AllReduce || op == fb::Opcode::ReduceScatter)
       change("other reduction", p, i, [](fb::Instruction &it) {
-        it.mutate_reduction(fb::ReductionKind::Max);
+        it.mutate_reduction(it.reduction() == fb::ReductionKind::Max
+                                ? fb::ReductionKind::Sum
+                                : fb::ReductionKind::Max);
       });
     if (op == fb::Opcode::Broadcast)
       root(p, i);
@@ -628,14 +650,15 @@ private:
   }
 
   const fb::PlanT &plan;
+  bool isMinimal;
   std::vector<std::vector<Life>> lives; // By program, by value.
   std::vector<Mutation> mutations;
 };
 
 } // namespace
 
-std::vector<Mutation> mutationsOf(const fb::PlanT &plan) {
-  return Mutator(plan).run();
+std::vector<Mutation> mutationsOf(const fb::PlanT &plan, bool isMinimal) {
+  return Mutator(plan, isMinimal).run();
 }
 
 std::string verdict(const fb::PlanT &native) {

@@ -22,8 +22,9 @@ struct Mutation {
 };
 
 /// Mutations of the last entry and of what all entries share. `plan`
-/// outlives them.
-std::vector<Mutation> mutationsOf(const fb::PlanT &plan);
+/// outlives them. `isMinimal`: each of its events is needed, and so is the
+/// place of each record and wait; else events stay as they are.
+std::vector<Mutation> mutationsOf(const fb::PlanT &plan, bool isMinimal = true);
 
 /// What loading or verifying says of a plan; `fine` if nothing.
 std::string verdict(const fb::PlanT &native);

@@ -56,8 +56,16 @@ double inputValue(const std::string &name, const std::vector<int64_t> &index,
     return static_cast<double>(hash % static_cast<uint64_t>(vocabulary));
   if (name == "positions" || name == "attention_mask")
     return 1;
-  if (name == "top_p" || name == "temperature")
+  if (name == "top_p" || name == "temperature" || name == "beta1")
     return 0.9;
+  if (name == "labels")
+    return static_cast<double>(hash % static_cast<uint64_t>(vocabulary));
+  if (name == "learning_rate" || name == "weight_decay")
+    return 0.01;
+  if (name == "beta2" || name == "epsilon")
+    return 0.5;
+  if (name == "step" || name == "clip_norm")
+    return 1;
   if (name == "token_type_ids")
     return static_cast<double>(hash % 2);
   return static_cast<double>(1 + hash % 5);

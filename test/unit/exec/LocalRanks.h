@@ -20,10 +20,20 @@ class LocalRanks {
 public:
   /// `seed` 0: the cpu device; else chaos.
   LocalRanks(const Plan &plan, uint64_t seed, double deadline = 10)
+      : LocalRanks(
+            plan,
+            [seed, r = uint64_t(0)]() mutable {
+              return seed ? createChaosDevice(1, seed + r++)
+                          : createCpuDevice(1);
+            },
+            deadline) {}
+  /// Devices come from `make`, one after another.
+  LocalRanks(const Plan &plan,
+             const std::function<std::unique_ptr<Device>()> &make,
+             double deadline)
       : comms(createLocalCommunicators(plan.numRanks(), deadline)) {
     for (size_t r = 0; r < comms.size(); ++r)
-      devices.push_back(seed ? createChaosDevice(1, seed + r)
-                             : createCpuDevice(1));
+      devices.push_back(make());
     executors.resize(comms.size());
     created = each([&](size_t r) -> Status {
       TANDEM_ASSIGN(executors[r],
