@@ -2,8 +2,9 @@
 
 #include "runtime/base/Guarded.h"
 #include "runtime/comm/control/CrashHandler.h"
-#include "runtime/exec/CollectiveCall.h"
 #include "runtime/exec/Lifetimes.h"
+#include "runtime/exec/Workspace.h"
+#include "runtime/plan/MemoryLimit.h"
 #include "runtime/plan/Structure.h"
 
 #include <algorithm>
@@ -136,54 +137,33 @@ private:
         placeOf(program, value, at.microbatch(), at.slot()));
   }
 
-  TensorArg argument(const tandem::Step &at, uint32_t position) const {
-    const fb::Value &value = plan.argument(program, at.instruction(), position);
-    return executor.layout_.tensor(plan.type(value.type()), address(at, value));
-  }
-
   Status prepareLaunch(const tandem::Step &at, Prepared &result) {
-    const fb::Instruction &it = at.instruction();
-    const Kernel *kernel = findKernel(plan.kernel(it.target()));
+    const Kernel *kernel = findKernel(at.what());
     if (!kernel)
       return Status::refused("this runtime has no kernel '" +
-                             std::string(plan.kernel(it.target())) + "'");
-    KernelCall call;
-    for (uint32_t a = 0; a < it.inputs(); ++a)
-      call.inputs.push_back(argument(at, a));
-    for (uint32_t a = 0; a < it.outputs(); ++a)
-      call.outputs.push_back(argument(at, it.inputs() + a));
-    call.rule = plan.rule(it.rule());
-    call.numbers = at.numbers();
+                             std::string(at.what()) + "'");
+    KernelCall call = callOf(at, executor.layout_, [&](const fb::Value &value) {
+      return address(at, value);
+    });
     TANDEM_TRY(kernel->check(call));
     ThreadPool &threads = executor.device.threads();
     int64_t need = kernel->workspaceBytes(call, threads.size());
-    TANDEM_TRY(workspace(at, need, call.workspace, call.workspaceBytes));
+    workspace(at, need, call.workspace, call.workspaceBytes);
     result.launch = kernel->prepare(call, threads);
     return Status();
   }
 
   Status prepareExchange(const tandem::Step &at, Prepared &result) {
     const fb::Instruction &it = at.instruction();
-    CollectiveCall call;
-    call.op = it.op();
-    call.reduction = static_cast<ReductionKind>(it.reduction());
-    call.dim = call.lane = it.dim();
-    call.fromDim = it.from_dim();
-    call.channel = it.stream();
-    call.target = it.target();
-    call.axes = plan.axisList(it.axes());
-    // A send has no result and a receive no operand.
+    CollectiveCall call = exchangeOf(at);
     uint32_t last = uint32_t(it.inputs()) + it.outputs() - 1;
     const fb::Value &from = plan.argument(program, it, 0);
     const fb::Value &to = plan.argument(program, it, last);
-    call.from = plan.type(from.type());
-    call.to = plan.type(to.type());
     call.in = address(at, from);
     call.out = address(at, to);
     if (it.op() == fb::Opcode::Send || it.op() == fb::Opcode::Recv)
       call.target = peer(it.target());
-    TANDEM_TRY(workspace(at, workspaceBytes(call), call.workspace,
-                         call.workspaceBytes));
+    workspace(at, workspaceBytes(call), call.workspace, call.workspaceBytes);
     TANDEM_ASSIGN(result.collective,
                   prepareCollective(call, executor.layout_, executor.comm));
     return Status();
@@ -195,10 +175,10 @@ private:
                                stage);
   }
 
-  /// The plan's workspace, or memory of the stream's own where that is too
-  /// small for what this machine's threads ask for.
-  Status workspace(const tandem::Step &at, int64_t need, std::byte *&data,
-                   int64_t &bytes) {
+  /// The plan's workspace, or the stream's own where that is too small for
+  /// what this machine's threads ask for.
+  void workspace(const tandem::Step &at, int64_t need, std::byte *&data,
+                 int64_t &bytes) const {
     const fb::Instruction &it = at.instruction();
     if (it.workspaces()) {
       const fb::Value &value =
@@ -207,16 +187,10 @@ private:
       bytes = static_cast<int64_t>(value.bytes());
     }
     if (need <= bytes)
-      return Status();
-    StreamView &stream = *executor.streams[it.stream()];
-    if (stream.spareBytes < need) {
-      TANDEM_ASSIGN(stream.spare,
-                    executor.device.allocate(static_cast<size_t>(need)));
-      stream.spareBytes = need;
-    }
+      return;
+    const StreamView &stream = *executor.streams[it.stream()];
     data = stream.spare;
     bytes = stream.spareBytes;
-    return Status();
   }
 
   Executor &executor;
@@ -281,17 +255,6 @@ int64_t persistentOffset(const Table &table, uint32_t stage) {
 }
 
 template <typename Tables>
-int64_t persistentEnd(const Plan &plan, const Tables &tables, uint32_t stage) {
-  int64_t end = 0;
-  for (const auto *table : tables) {
-    int64_t offset = persistentOffset(*table, stage);
-    if (offset >= 0)
-      end = std::max(end, offset + plan.type(table->type()).localBytes());
-  }
-  return end;
-}
-
-template <typename Tables>
 std::optional<TensorArg> persistent(const Plan &plan, const Tables &tables,
                                     uint32_t index, const RankLayout &layout,
                                     uint32_t stage, std::byte *arena) {
@@ -301,20 +264,25 @@ std::optional<TensorArg> persistent(const Plan &plan, const Tables &tables,
   return layout.tensor(plan.type(tables.Get(index)->type()), arena + offset);
 }
 
-/// Scratch begins on a page of its own, so that every offset within it is as
-/// aligned as the plan made it.
-constexpr int64_t kArenaAlignment = 4096;
-
 } // namespace
 
 Status Executor::allocate() {
-  const fb::Plan &table = plan.table();
-  int64_t end = std::max(persistentEnd(plan, *table.parameters(), stage_),
-                         persistentEnd(plan, *table.states(), stage_));
-  scratch = (end + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
-  uint64_t peak = table.memory()->Get(stage_)->arena_peak();
-  TANDEM_ASSIGN(arena, device.allocate(static_cast<size_t>(scratch) + peak));
+  scratch = static_cast<int64_t>(persistentBytes(plan, stage_));
+  TANDEM_ASSIGN(arena, allocate(arenaBytes(plan, stage_)));
+  std::vector<int64_t> spare =
+      workspaceByStream(plan, stage_, device.threads().size());
+  for (size_t s = 0; s < spare.size(); ++s) {
+    if (spare[s] == 0)
+      continue;
+    streams[s]->spareBytes = spare[s];
+    TANDEM_ASSIGN(streams[s]->spare, allocate(static_cast<uint64_t>(spare[s])));
+  }
   return Status();
+}
+
+Result<std::byte *> Executor::allocate(uint64_t bytes) {
+  allocated_ += bytes;
+  return device.allocate(static_cast<size_t>(bytes));
 }
 
 std::byte *Executor::address(const Place &place) const {

@@ -61,6 +61,9 @@ public:
   std::optional<TensorArg> input(uint32_t entry, uint32_t port) const;
   /// Its piece of an output, good until the next `run` of any entry.
   std::optional<TensorArg> output(uint32_t entry, uint32_t port) const;
+  /// All the memory for tensors that it has, in bytes: the arena and the
+  /// workspace beside it. What MemoryLimit.h and Workspace.h say before.
+  uint64_t allocated() const { return allocated_; }
   /// Makes all states zeros again.
   void clearStates();
 
@@ -101,6 +104,7 @@ private:
            Communicator &communicator);
   Status prepareStreams();
   Status allocate();
+  Result<std::byte *> allocate(uint64_t bytes);
   std::byte *address(const Place &place) const;
   std::optional<TensorArg> port(const fb::Port &port, uint32_t entry) const;
   Status execute(Step &step);
@@ -115,6 +119,7 @@ private:
   FaultPoint fault;
   std::function<void()> gate;
   std::byte *arena = nullptr;
+  uint64_t allocated_ = 0;
   int64_t scratch = 0; ///< Where the scratch part begins.
   std::vector<std::unique_ptr<Steps>> entries;
   std::vector<std::unique_ptr<StreamView>> streams;

@@ -170,8 +170,7 @@ private:
 Status checkPlacement(const Plan &plan) { return PlacementCheck(plan).run(); }
 
 Status checkDeclaredMemory(const Plan &plan,
-                           const std::vector<uint64_t> &arenaEnds,
-                           uint64_t limit) {
+                           const std::vector<uint64_t> &arenaEnds) {
   for (uint32_t stage = 0; stage < plan.stages(); ++stage) {
     const fb::Memory &memory = *plan.table().memory()->Get(stage);
     std::string where = "pp " + std::to_string(stage);
@@ -184,15 +183,6 @@ Status checkDeclaredMemory(const Plan &plan,
       return Status::refused(where + " declares that " +
                              bytesText(memory.arena_lower_bound()) +
                              " live at once in an arena of " + bytesText(peak));
-    uint64_t total = memory.parameters() + memory.state() + peak;
-    if (limit && total > limit)
-      return Status::refused(where + " needs " + bytesText(total) +
-                             " (parameters " + bytesText(memory.parameters()) +
-                             ", state " + bytesText(memory.state()) +
-                             ", arena " + bytesText(peak) + "), allowed are " +
-                             bytesText(limit) +
-                             "; compile with a smaller --max-seq, --batch or "
-                             "--dtype, or for more ranks");
   }
   return Status();
 }

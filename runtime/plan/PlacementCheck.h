@@ -20,12 +20,11 @@ inline constexpr uint64_t kMemorySlack = 4096;
 
 Status checkPlacement(const Plan &plan);
 
-/// Refuses declared memory that is less than what is used, that is more by
-/// more than rounding, or that is above `limit` bytes (0 for no limit).
-/// `arenaEnds` holds, for each stage, where its highest value ends.
+/// Refuses declared memory that is less than what is used, or more by more
+/// than rounding. `arenaEnds` holds, for each stage, where its highest value
+/// ends.
 Status checkDeclaredMemory(const Plan &plan,
-                           const std::vector<uint64_t> &arenaEnds,
-                           uint64_t limit);
+                           const std::vector<uint64_t> &arenaEnds);
 
 } // namespace tandem
 

@@ -1,5 +1,6 @@
 #include "runtime/plan/Verify.h"
 #include "runtime/plan/MemoryCheck.h"
+#include "runtime/plan/MemoryLimit.h"
 #include "runtime/plan/PlacementCheck.h"
 #include "runtime/plan/ScheduleCheck.h"
 #include "runtime/plan/TypeCheck.h"
@@ -18,8 +19,9 @@ Status verify(const Plan &plan, const VerifyOptions &options) {
     TANDEM_TRY(walkTogether(
         plan, *entry, [](const std::vector<Step> &) { return Status(); }));
   }
-  TANDEM_TRY(checkDeclaredMemory(plan, arenaEnds, options.memoryBytes));
-  return checkUses(plan);
+  TANDEM_TRY(checkDeclaredMemory(plan, arenaEnds));
+  TANDEM_TRY(checkUses(plan));
+  return checkMemoryLimit(plan, options.memoryBytes, options.workspace);
 }
 
 } // namespace tandem

@@ -32,6 +32,8 @@ namespace tandem {
 
 struct VerifyOptions {
   uint64_t memoryBytes = 0; ///< What one rank may use; 0 for no limit.
+  /// What kernels want beside the arena, by stage (exec/Workspace.h).
+  std::vector<uint64_t> workspace;
 };
 
 Status verify(const Plan &plan, const VerifyOptions &options = {});

@@ -302,9 +302,9 @@ createLocalSession(std::shared_ptr<const Plan> plan,
   std::vector<int64_t> ranks;
   for (int64_t rank = 0; rank < plan->numRanks(); ++rank)
     ranks.push_back(rank);
-  TANDEM_TRY(checkMemory(*plan, ranks, memoryFor(options)));
   int threads =
       options.threads > 0 ? options.threads : defaultThreads(plan->numRanks());
+  TANDEM_TRY(checkMemory(*plan, ranks, threads, memoryFor(options)));
   if (options.threads > 0)
     warnOfTooManyThreads(threads, plan->numRanks());
   auto session = std::make_unique<LocalSession>(plan, threads, options);

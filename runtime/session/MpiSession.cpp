@@ -137,8 +137,8 @@ public:
 private:
   Status prepare() {
     uint64_t ranksHere = static_cast<uint64_t>(world.ranksHere());
-    TANDEM_TRY(
-        checkMemory(*plan_, {world.rank()}, memoryFor(options) / ranksHere));
+    TANDEM_TRY(checkMemory(*plan_, {world.rank()}, threads_,
+                           memoryFor(options) / ranksHere));
     TANDEM_TRY(runner.prepare(*plan_, world.rank(), world.communicator(),
                               options, threads_));
     if (!options.loadWeights || plan_->table().parameters()->size() == 0)

@@ -1,8 +1,11 @@
 #include "runtime/session/RankRunner.h"
 
+#include "runtime/exec/Workspace.h"
+#include "runtime/plan/MemoryLimit.h"
 #include "runtime/session/CheckpointShards.h"
 #include "runtime/session/TraceFile.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
@@ -91,11 +94,17 @@ std::string gibibytes(uint64_t bytes) {
 } // namespace
 
 Status checkMemory(const Plan &plan, const std::vector<int64_t> &ranks,
-                   uint64_t available) {
-  uint64_t need = 0;
+                   int threads, uint64_t available) {
+  std::vector<uint64_t> workspace = workspaceByStage(plan, threads);
+  uint64_t need = 0, most = 0;
+  uint32_t fullest = 0;
   for (int64_t rank : ranks) {
-    const fb::Memory &memory = *plan.table().memory()->Get(plan.stageOf(rank));
-    need += memory.parameters() + memory.state() + memory.arena_peak();
+    uint32_t stage = plan.stageOf(rank);
+    uint64_t own = arenaBytes(plan, stage) + workspace[stage];
+    need += own;
+    if (own > most)
+      fullest = stage;
+    most = std::max(most, own);
   }
   if (need <= available)
     return Status();
@@ -103,8 +112,12 @@ Status checkMemory(const Plan &plan, const std::vector<int64_t> &ranks,
       "the plan needs " + gibibytes(need) + " of memory for the " +
       std::to_string(ranks.size()) + (ranks.size() == 1 ? " rank" : " ranks") +
       " of this process, " + gibibytes(available) +
-      " are left; nothing was loaded. Compile with a smaller --dtype or "
-      "--max-seq, or for more ranks and start them on more machines");
+      " are left: " + std::to_string(need - available) +
+      " bytes too many; nothing was loaded. The fullest rank has " +
+      memoryParts(plan, fullest, workspace[fullest]) + "; " +
+      peakText(plan, fullest) +
+      ". Compile with a smaller --dtype or --max-seq, with --recompute or "
+      "--zero for training, or for more ranks and start them on more machines");
 }
 
 } // namespace tandem

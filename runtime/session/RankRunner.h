@@ -42,10 +42,10 @@ private:
 /// The weights that `options` ask for.
 Result<Weights> weightsFor(const Plan &plan, const SessionOptions &options);
 
-/// Refuses a plan whose ranks `ranks` need more memory together than the
-/// `available` bytes, before anything is loaded.
+/// Refuses a plan whose ranks `ranks`, of `threads` each, need more memory
+/// together than the `available` bytes, before anything is loaded.
 Status checkMemory(const Plan &plan, const std::vector<int64_t> &ranks,
-                   uint64_t available);
+                   int threads, uint64_t available);
 
 } // namespace tandem
 

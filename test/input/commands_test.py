@@ -290,7 +290,8 @@ class MemoryTest(mistakes.MistakeTest):
         self.refuseModel("pp 0 needs", "allowed are 1024 bytes", "--max-seq",
                          flags=["--memory", "1KiB"])
         self.refuse(["verify", self.makePlan(), "--memory", "1KiB"],
-                    "pp 0 needs", "allowed are 1024 bytes", "more ranks")
+                    "pp 0 needs", "allowed are 1024 bytes", "too many",
+                    "most lives at entry", "more ranks")
 
 
 if __name__ == "__main__":

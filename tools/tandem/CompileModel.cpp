@@ -6,6 +6,7 @@
 #include "passes/Pipelines.h"
 #include "passes/emit/EmitPlan.h"
 #include "runtime/base/Log.h"
+#include "runtime/exec/Workspace.h"
 #include "runtime/plan/Inspect.h"
 #include "runtime/plan/Verify.h"
 
@@ -79,6 +80,8 @@ public:
     TANDEM_ASSIGN(Plan plan, Plan::fromNative(native));
     VerifyOptions verifyOptions;
     verifyOptions.memoryBytes = options.memoryBytes;
+    if (options.memoryBytes)
+      verifyOptions.workspace = workspaceByStage(plan, 1);
     TANDEM_TRY(verify(plan, verifyOptions));
     TANDEM_TRY(checkReshards(plan));
     return std::shared_ptr<const Plan>(

@@ -393,12 +393,13 @@ TEST(VerifyMemory, LiedSizes) {
       mutated(mlpPlan(),
               [](fb::PlanT &plan) { plan.memory[0]->arena_lower_bound = 512; }),
       "pp 0 declares that 512 bytes live at once in an arena of 256 bytes");
-  EXPECT_EQ(verdict(mlpPlan(), {768}), "fine");
-  EXPECT_EQ(
-      verdict(mlpPlan(), {767}),
-      "pp 0 needs 768 bytes (parameters 512 bytes, state 0 bytes, arena "
-      "256 bytes), allowed are 767 bytes; compile with a smaller --max-seq, "
-      "--batch or --dtype, or for more ranks");
+  // 512 bytes of parameters up to a page, and the arena.
+  EXPECT_EQ(verdict(mlpPlan(), {4352, {}}), "fine");
+  EXPECT_SAYS(verdict(mlpPlan(), {4351, {}}),
+              "pp 0 needs 4352 bytes (parameters 512 bytes, state 0 bytes, "
+              "arena 256 bytes), allowed are 4351 bytes: 1 too many; most "
+              "lives at entry 'forward'");
+  EXPECT_SAYS(verdict(mlpPlan(), {4352, {64}}), ": 64 too many");
 }
 
 TEST(VerifyMemory, MisalignedValue) {
