@@ -23,8 +23,6 @@ public:
         builder(function.getContext()) {}
 
   void run() {
-    if (actions.empty())
-      return;
     // What a send waits for stands before what makes it wait.
     events = overlapCollectives(function, 1);
     firstStream = events ? 2 : 1;
