@@ -15,7 +15,7 @@ Result<ChosenSchedule> ChosenSchedule::of(ModuleOp module) {
   auto text = module->getAttrOfType<StringAttr>(TandemDialect::kScheduleText);
   auto count =
       module->getAttrOfType<IntegerAttr>(TandemDialect::kVirtualStages);
-  chosen.name = name ? name.str() : "gpipe";
+  chosen.name = name ? name.str() : "1f1b";
   chosen.virtualStages = count ? count.getInt() : 0;
   if (!text) {
     TANDEM_ASSIGN(chosen.first, makeSchedule({chosen.name, coordinates, 1,

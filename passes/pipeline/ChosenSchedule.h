@@ -1,7 +1,7 @@
 //===- ChosenSchedule.h - The schedule that a module asks for ---*- C++ -*-===//
 //
 // Module attributes say which: `tandem.schedule_name` (a name of
-// NamedSchedules.h; `gpipe` where there is none) with `tandem.virtual_stages`,
+// NamedSchedules.h; `1f1b` where there is none) with `tandem.virtual_stages`,
 // or `tandem.schedule_text`, a table as ScheduleText.h reads it.
 //
 //===----------------------------------------------------------------------===//

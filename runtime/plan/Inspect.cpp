@@ -1,4 +1,5 @@
 #include "runtime/plan/Inspect.h"
+#include "runtime/plan/MemoryLimit.h"
 
 #include <algorithm>
 #include <cinttypes>
@@ -6,6 +7,7 @@
 #include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <tuple>
 
 namespace tandem {
@@ -96,28 +98,39 @@ uint64_t slotBytesOf(const Plan &plan, uint32_t stage) {
   return most;
 }
 
-/// Slots are shown where something has them; they are part of the arena.
+bool isTrained(const Plan &plan) {
+  for (const fb::Parameter *parameter : *plan.table().parameters())
+    if (parameter->trained())
+      return true;
+  return false;
+}
+
+/// What microbatches in flight keep for their backward passes. One alone has
+/// no slots: its activations make room for gradients as they die, and are
+/// counted with them.
+uint64_t activationBytes(const Plan &plan, uint32_t stage) {
+  uint64_t slots = slotBytesOf(plan, stage);
+  return slots ? slots : plan.table().memory()->Get(stage)->arena_peak();
+}
+
+std::string bytesCell(uint64_t bytes) {
+  return format(" %11s", bytesText(bytes).c_str());
+}
+
 std::string memoryText(const Plan &plan) {
-  uint64_t slots = 0;
-  for (uint32_t stage = 0; stage < plan.stages(); ++stage)
-    slots = std::max(slots, slotBytesOf(plan, stage));
-  std::string text = "\nmemory of the fullest rank\n"
-                     "         parameters       state       arena  "
-                     "(at least)       total";
-  text += slots ? "   slots of arena\n" : "\n";
+  bool trains = isTrained(plan);
+  std::string text = "\nmemory of the fullest rank\n         parameters";
+  text += trains ? "   optimizer activations" : "       state";
+  text += "       arena  (at least)        peak\n";
   for (uint32_t stage = 0; stage < plan.stages(); ++stage) {
     const fb::Memory &memory = *plan.table().memory()->Get(stage);
-    text += format(
-        "  pp %-3u %11s %11s %11s %11s %11s", stage,
-        bytesText(memory.parameters()).c_str(),
-        bytesText(memory.state()).c_str(),
-        bytesText(memory.arena_peak()).c_str(),
-        bytesText(memory.arena_lower_bound()).c_str(),
-        bytesText(memory.parameters() + memory.state() + memory.arena_peak())
-            .c_str());
-    if (slots)
-      text += format("   %14s", bytesText(slotBytesOf(plan, stage)).c_str());
-    text += "\n";
+    text += format("  pp %-3u", stage) + bytesCell(memory.parameters()) +
+            bytesCell(memory.state());
+    if (trains)
+      text += bytesCell(activationBytes(plan, stage));
+    text += bytesCell(memory.arena_peak()) +
+            bytesCell(memory.arena_lower_bound()) +
+            bytesCell(arenaBytes(plan, stage)) + "\n";
   }
   return text;
 }
@@ -238,6 +251,34 @@ std::string schedulesText(const Plan &plan, const fb::Entry &entry) {
                    text;
 }
 
+std::string percent(double share) { return format("%.2f %%", 100 * share); }
+
+std::string bubbleText(const BubbleFigures &figures) {
+  std::string text = "  bubble   " + percent(figures.counted) + " counted";
+  if (figures.closedForm)
+    text += ", " + percent(*figures.closedForm) + " by the closed form of " +
+            figures.schedule + ", " + figures.formula;
+  return text + "\n";
+}
+
+/// Bytes by axes, and of each class of links together.
+std::string linksText(const Plan &plan, const fb::Entry &entry,
+                      int64_t nodeRanks) {
+  std::vector<LinkBytes> links = linkBytesOf(plan, entry, nodeRanks);
+  if (links.empty())
+    return "";
+  std::string text = format("  links of nodes of %" PRId64
+                            " ranks    of the busiest rank   of all ranks\n",
+                            nodeRanks);
+  for (const LinkBytes &link : links)
+    text += "    " + padded(axesText(link.axes, plan.mesh()), 10) +
+            padded(link.inNode ? "in a node" : "between nodes", 18) +
+            format("%19s   %12s\n",
+                   bytesText(static_cast<uint64_t>(link.ofRank)).c_str(),
+                   bytesText(static_cast<uint64_t>(link.ofAllRanks)).c_str());
+  return text;
+}
+
 std::string entryText(const Plan &plan, const fb::Entry &entry,
                       const InspectOptions &options) {
   std::string text = "\nentry " + entry.name()->str() + "\n";
@@ -247,7 +288,11 @@ std::string entryText(const Plan &plan, const fb::Entry &entry,
           flopsText(entry.flops()) + " flops on all ranks, " +
           flopsText(entry.flops_unsharded()) + " unsharded\n";
   text += schedulesText(plan, entry);
+  if (options.bubble)
+    if (std::optional<BubbleFigures> figures = options.bubble(plan, entry))
+      text += bubbleText(*figures);
   text += tableText(plan, entry);
+  text += linksText(plan, entry, options.nodeRanks);
   for (uint32_t stage = 0; options.instructions && stage < plan.stages();
        ++stage)
     text += programText(plan, entry, stage);
@@ -268,14 +313,18 @@ Json portsJson(const Plan &plan, const Ports &ports) {
   return list;
 }
 
+Json axesJson(const Plan &plan, const AxisList &axes) {
+  Json list = Json::array();
+  for (const AxisRef &axis : axes)
+    list.push_back(axisText(axis, plan.mesh()));
+  return list;
+}
+
 Json rowsJson(const Plan &plan, const fb::Entry &entry) {
   Json list = Json::array();
   for (const CollectiveRow &row : collectivesOf(plan, entry)) {
-    Json axes = Json::array();
-    for (const AxisRef &axis : row.axes)
-      axes.push_back(axisText(axis, plan.mesh()));
     list.push_back({{"op", name(row.kind)},
-                    {"axes", std::move(axes)},
+                    {"axes", axesJson(plan, row.axes)},
                     {"stage", row.stage},
                     {"count", row.count},
                     {"bytes", row.traffic.bytes},
@@ -307,16 +356,62 @@ Json programsJson(const Plan &plan, const fb::Entry &entry) {
   return list;
 }
 
+Json linksJson(const Plan &plan, const fb::Entry &entry, int64_t nodeRanks) {
+  Json list = Json::array();
+  for (const LinkBytes &link : linkBytesOf(plan, entry, nodeRanks))
+    list.push_back({{"axes", axesJson(plan, link.axes)},
+                    {"link", link.inNode ? "in_node" : "between_nodes"},
+                    {"rank_bytes", link.ofRank},
+                    {"all_bytes", link.ofAllRanks}});
+  return list;
+}
+
+Json bubbleJson(const BubbleFigures &figures) {
+  Json object = {{"counted", figures.counted}};
+  if (!figures.schedule.empty())
+    object["schedule"] = figures.schedule;
+  if (figures.closedForm) {
+    object["closed_form"] = *figures.closedForm;
+    object["formula"] = figures.formula;
+  }
+  return object;
+}
+
 Json memoryJson(const Plan &plan) {
   Json list = Json::array();
+  bool trains = isTrained(plan);
   uint32_t stage = 0;
-  for (const fb::Memory *memory : *plan.table().memory())
-    list.push_back({{"parameters", memory->parameters()},
-                    {"state", memory->state()},
-                    {"slots", slotBytesOf(plan, stage++)},
-                    {"arena_peak", memory->arena_peak()},
-                    {"arena_lower_bound", memory->arena_lower_bound()}});
+  for (const fb::Memory *memory : *plan.table().memory()) {
+    Json object = {{"parameters", memory->parameters()},
+                   {"state", memory->state()},
+                   {"slots", slotBytesOf(plan, stage)},
+                   {"arena_peak", memory->arena_peak()},
+                   {"arena_lower_bound", memory->arena_lower_bound()},
+                   {"peak", arenaBytes(plan, stage)}};
+    if (trains)
+      object["activations"] = activationBytes(plan, stage);
+    list.push_back(std::move(object));
+    ++stage;
+  }
   return list;
+}
+
+Json entryJson(const Plan &plan, const fb::Entry &entry,
+               const InspectOptions &options) {
+  Json object = {{"name", entry.name()->str()},
+                 {"inputs", portsJson(plan, *entry.inputs())},
+                 {"outputs", portsJson(plan, *entry.outputs())},
+                 {"flops", entry.flops()},
+                 {"flops_unsharded", entry.flops_unsharded()},
+                 {"compute", computeOf(entry)},
+                 {"microbatches", entry.microbatches()},
+                 {"programs", programsJson(plan, entry)},
+                 {"links", linksJson(plan, entry, options.nodeRanks)},
+                 {"collectives", rowsJson(plan, entry)}};
+  if (options.bubble)
+    if (std::optional<BubbleFigures> figures = options.bubble(plan, entry))
+      object["bubble"] = bubbleJson(*figures);
+  return object;
 }
 
 Json sourcesJson(
@@ -392,7 +487,12 @@ std::vector<CollectiveRow> collectivesOf(const Plan &plan,
 
 std::string scheduleText(const Plan &plan, const fb::Program &program) {
   // The stage is said only where a coordinate has several.
-  bool isOne = program.pools()->size() <= 1;
+  std::set<std::string> stages;
+  for (const fb::Action *action : *program.actions())
+    if (std::string name = plan.string(action->name());
+        action->pool() != kNone && name.find('.') != std::string::npos)
+      stages.insert(name.substr(name.find('.')));
+  bool isOne = stages.size() <= 1;
   std::string text;
   for (const fb::ScheduleItem *item : *program.schedule()) {
     const fb::Action &action = *program.actions()->Get(item->action());
@@ -429,27 +529,20 @@ std::string inspectText(const Plan &plan, const InspectOptions &options) {
   return text;
 }
 
-std::string inspectJson(const Plan &plan) {
+std::string inspectJson(const Plan &plan, const InspectOptions &options) {
   const fb::Plan &table = plan.table();
   Json mesh = Json::object();
   for (const Axis &axis : plan.mesh().axes())
     mesh[axis.name] = axis.size;
   Json entries = Json::array();
   for (const fb::Entry *entry : *table.entries())
-    entries.push_back({{"name", entry->name()->str()},
-                       {"inputs", portsJson(plan, *entry->inputs())},
-                       {"outputs", portsJson(plan, *entry->outputs())},
-                       {"flops", entry->flops()},
-                       {"flops_unsharded", entry->flops_unsharded()},
-                       {"compute", computeOf(*entry)},
-                       {"microbatches", entry->microbatches()},
-                       {"programs", programsJson(plan, *entry)},
-                       {"collectives", rowsJson(plan, *entry)}});
+    entries.push_back(entryJson(plan, *entry, options));
   Json root = {{"schema", table.schema()},
                {"producer", table.producer()->str()},
                {"model", table.model()->str()},
                {"mesh", std::move(mesh)},
                {"ranks", plan.numRanks()},
+               {"node_ranks", options.nodeRanks},
                {"stages", plan.stages()},
                {"sources", sourcesJson(*table.sources())},
                {"facts", factsJson(plan)},

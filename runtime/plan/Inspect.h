@@ -10,7 +10,11 @@
 #ifndef TANDEM_RUNTIME_PLAN_INSPECT_H
 #define TANDEM_RUNTIME_PLAN_INSPECT_H
 
+#include "runtime/plan/LinkBytes.h"
 #include "runtime/plan/Walk.h"
+
+#include <functional>
+#include <optional>
 
 namespace tandem {
 
@@ -44,15 +48,27 @@ std::string axisText(const AxisRef &axis, const Mesh &mesh);
 /// `1.5 MiB`
 std::string bytesText(uint64_t bytes);
 
+/// The share of a step in which the coordinates of a pipeline wait.
+struct BubbleFigures {
+  std::string schedule; ///< The known one that it is, empty for none.
+  double counted = 0;   ///< From the schedule as the plan has it.
+  std::optional<double> closedForm;
+  std::string formula; ///< Of what each coordinate waits.
+};
+
 struct InspectOptions {
-  bool instructions = false; ///< List every instruction of every program.
+  bool instructions = false;      ///< List every instruction of every program.
+  int64_t nodeRanks = kNodeRanks; ///< That share a node.
+  /// What is known of an entry's bubble; null: nothing.
+  std::function<std::optional<BubbleFigures>(const Plan &, const fb::Entry &)>
+      bubble;
 };
 
 /// For a terminal; ends with a newline.
 std::string inspectText(const Plan &plan, const InspectOptions &options = {});
 /// One object; the README of this folder lists its fields. Ends with a
 /// newline.
-std::string inspectJson(const Plan &plan);
+std::string inspectJson(const Plan &plan, const InspectOptions &options = {});
 
 } // namespace tandem
 

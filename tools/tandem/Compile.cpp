@@ -1,4 +1,4 @@
-#include "runtime/plan/Inspect.h"
+#include "tools/commands/PlanBubble.h"
 #include "tools/tandem/CompileModel.h"
 
 #include "runtime/files/NewFile.h"
@@ -49,8 +49,11 @@ Status runCompile(CompileFlags &flags) {
   TANDEM_ASSIGN(NewFile file, NewFile::create(flags.output));
   TANDEM_TRY(file.write(plan->bytes().data(), plan->bytes().size()));
   TANDEM_TRY(file.commit());
+  InspectOptions report;
+  report.bubble = bubbleOf;
   if (!flags.printAnnotations)
-    std::cout << (flags.json ? inspectJson(*plan) : inspectText(*plan));
+    std::cout << (flags.json ? inspectJson(*plan, report)
+                             : inspectText(*plan, report));
   return Status();
 }
 

@@ -25,7 +25,9 @@ TEST(Inspect, JsonOfTheMlp) {
                                           {"state", 0},
                                           {"slots", 0},
                                           {"arena_peak", 256},
-                                          {"arena_lower_bound", 256}}}));
+                                          {"arena_lower_bound", 256},
+                                          {"peak", 4096 + 256}}}));
+  EXPECT_EQ(root["node_ranks"], 8);
   json entry = root["entries"][0];
   EXPECT_EQ(entry["name"], "forward");
   EXPECT_EQ(entry["flops"], 2048);
@@ -43,6 +45,11 @@ TEST(Inspect, JsonOfTheMlp) {
                                                 {"wire_bytes", 128},
                                                 {"cause", "einsum"},
                                                 {"location", "mlp.c_proj"}}}));
+  EXPECT_EQ(entry["links"], json::array({{{"axes", {"tp"}},
+                                          {"link", "in_node"},
+                                          {"rank_bytes", 128},
+                                          {"all_bytes", 256}}}));
+  EXPECT_FALSE(entry.contains("bubble"));
 }
 
 TEST(Inspect, ComputeCountsWhatIsDoneTwice) {

@@ -403,7 +403,7 @@ TEST(InspectSchedule, OneLineACoordinate) {
   expectSaid(text, "  schedule of 3 microbatches\n"
                    "    pp 0   P F0 F1 B0 F2 B1 B2 E; 2 slots of 128 B\n"
                    "    pp 1   P F0 B0 F1 B1 F2 B2 E; 1 slot of 128 B\n");
-  expectSaid(text, "slots of arena");
+  expectSaid(text, "   optimizer activations ");
   std::string json = inspectJson(plan);
   expectSaid(json, "\"schedule\": \"P F0 F1 B0 F2 B1 B2 E\"");
   expectSaid(json, "\"microbatches\": 3");
