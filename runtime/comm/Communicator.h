@@ -8,9 +8,9 @@
 // deadline ends them with a Status, never a hang.
 //
 //   n ranks, pieces of `bytes`:
-//     allReduce      in [count]        -> out [count], sum in rank order
+//     allReduce      in [count]        -> out [count], sum in a tree of ranks
 //     reduceScatter  in [n][count]     -> out [count], the sum of piece i of
-//                                         every rank, in rank order
+//                                         every rank, in such a tree
 //     allGather      in [bytes]        -> out [n][bytes]
 //     allToAll       in [n][bytes]     -> out [n][bytes]: piece i to rank i
 //     permute        in [bytes] to one rank, out [bytes] from another

@@ -66,21 +66,53 @@ struct Smaller {
   }
 };
 
-template <typename Element, typename Operation>
-void reduceBlock(const void *const *inputs, int64_t operands, void *out,
-                 int64_t begin, int64_t count) {
+template <typename Element, typename Operation> class TreeReduction {
+public:
   using Stored = typename Element::Stored;
   using Value = typename Element::Value;
-  Value sums[blockSize];
-  const Stored *first = static_cast<const Stored *>(inputs[0]) + begin;
-  for (int64_t i = 0; i < count; ++i)
-    sums[i] = Element::load(first[i]);
-  for (int64_t operand = 1; operand < operands; ++operand) {
-    const Stored *next = static_cast<const Stored *>(inputs[operand]) + begin;
+
+  TreeReduction(const void *const *inputs, int64_t begin, int64_t count)
+      : inputs(inputs), begin(begin), count(count) {}
+
+  /// Combines inputs [first, first + operands) into `sums`.
+  void run(int64_t first, int64_t operands, Value *sums) const {
+    if (operands == 1) {
+      for (int64_t i = 0; i < count; ++i)
+        sums[i] = Element::load(at(first)[i]);
+      return;
+    }
+    int64_t left = 1;
+    while (2 * left < operands)
+      left *= 2;
+    run(first, left, sums);
+    if (operands - left == 1)
+      return add(sums, at(first + left));
+    Value right[blockSize];
+    run(first + left, operands - left, right);
+    for (int64_t i = 0; i < count; ++i)
+      sums[i] = Operation::combine(sums[i], right[i]);
+  }
+
+private:
+  const Stored *at(int64_t operand) const {
+    return static_cast<const Stored *>(inputs[operand]) + begin;
+  }
+  void add(Value *sums, const Stored *next) const {
     for (int64_t i = 0; i < count; ++i)
       sums[i] = Operation::combine(sums[i], Element::load(next[i]));
   }
-  Stored *result = static_cast<Stored *>(out) + begin;
+
+  const void *const *inputs;
+  int64_t begin, count;
+};
+
+template <typename Element, typename Operation>
+void reduceBlock(const void *const *inputs, int64_t operands, void *out,
+                 int64_t begin, int64_t count) {
+  typename Element::Value sums[blockSize];
+  TreeReduction<Element, Operation>(inputs, begin, count)
+      .run(0, operands, sums);
+  auto *result = static_cast<typename Element::Stored *>(out) + begin;
   for (int64_t i = 0; i < count; ++i)
     result[i] = Element::store(sums[i]);
 }
@@ -128,8 +160,8 @@ Status checkReduction(DType dtype, ReductionKind kind) {
   return Status();
 }
 
-void reduceInOrder(const void *const *inputs, int64_t operands, void *out,
-                   int64_t count, DType dtype, ReductionKind kind) {
+void reduceInTree(const void *const *inputs, int64_t operands, void *out,
+                  int64_t count, DType dtype, ReductionKind kind) {
   if (count == 0)
     return;
   if (operands == 1) {

@@ -1,9 +1,12 @@
 //===- Reduce.h - Values of several ranks brought together ------*- C++ -*-===//
 //
-// The arithmetic of every communicator: operands are combined in the order
-// given (rank order), so that what carried them changes no bit.
+// The arithmetic of every communicator: operands are combined in one binary
+// tree over the order given (rank order), so that what carried them changes no
+// bit. An aligned power of two of the operands is a node of the tree: ranks
+// that hold parts of one sum make the same of them as one rank that adds its
+// parts so (runtime/kernels/PieceCut.h).
 //
-//   reduceInOrder({a, b, c}):  out[i] = (a[i] + b[i]) + c[i]
+//   reduceInTree({a, b, c, d, e}):  out[i] = ((a + b) + (c + d)) + e
 //
 // F16 and BF16 are combined in float and rounded once, at the end; F32 in
 // float, F64 in double; integers exactly, sums wrapping around. A NaN in any
@@ -28,7 +31,7 @@ Status checkReduction(DType dtype, ReductionKind kind);
 
 /// Combines `operands` (at least 1) arrays of `count` elements into `out`,
 /// which may be one of them. The pair has passed checkReduction.
-void reduceInOrder(const void *const *inputs, int64_t operands, void *out,
+void reduceInTree(const void *const *inputs, int64_t operands, void *out,
                    int64_t count, DType dtype, ReductionKind kind);
 
 /// How allReduce cuts `count` elements over `ranks`: pieces of

@@ -1,10 +1,10 @@
 //===- AllReduce.cpp - Sums that all ranks of a process get ---------------===//
 //
 // Small: every rank stages its values, all meet once, and each adds all of
-// them in rank order. Large: a direct reduce-scatter (rank i adds piece i of
-// all in rank order, into its own `out`) and an all-gather. Both add the same
-// values in the same order, so the size at which one takes over from the
-// other changes no bit.
+// them in one tree of ranks. Large: a direct reduce-scatter (rank i adds piece
+// i of all so, into its own `out`) and an all-gather. Both add the same values
+// in the same order, so the size at which one takes over from the other changes
+// no bit.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,8 +30,8 @@ Status reduceStaged(Place &place, const Call &call, const Sum &sum) {
   TANDEM_TRY(place.meet(call, sum.in, sum.out));
   for (int64_t peer = 0; peer < place.size(); ++peer)
     place.addresses[peer] = place.stageOf(peer);
-  reduceInOrder(place.addresses.data(), place.size(), sum.out, sum.count,
-                sum.dtype, sum.kind);
+  reduceInTree(place.addresses.data(), place.size(), sum.out, sum.count,
+               sum.dtype, sum.kind);
   return Status();
 }
 
@@ -42,9 +42,9 @@ void reducePiece(Place &place, const Sum &sum) {
   int64_t offset = piece.begin * sum.elementBytes;
   for (int64_t peer = 0; peer < place.size(); ++peer)
     place.addresses[peer] = place.post(peer).in + offset;
-  reduceInOrder(place.addresses.data(), place.size(),
-                static_cast<std::byte *>(sum.out) + offset, piece.count,
-                sum.dtype, sum.kind);
+  reduceInTree(place.addresses.data(), place.size(),
+               static_cast<std::byte *>(sum.out) + offset, piece.count,
+               sum.dtype, sum.kind);
 }
 
 void gatherPieces(Place &place, const Sum &sum) {

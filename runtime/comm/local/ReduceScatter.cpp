@@ -1,7 +1,7 @@
 //===- ReduceScatter.cpp - Each rank gets its piece of the sum ------------===//
 //
-// Direct: rank i adds piece i of every rank's input, in rank order, reading
-// the peers' memory in place.
+// Direct: rank i adds piece i of every rank's input, in one tree of ranks,
+// reading the peers' memory in place.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,8 +29,7 @@ Status LocalCommunicator::reduceScatter(Group &group, int channel,
       place.addresses[peer] =
           (staged ? place.stageOf(peer) : place.post(peer).in) +
           place.position() * call.bytes;
-    reduceInOrder(place.addresses.data(), place.size(), out, count, dtype,
-                  kind);
+    reduceInTree(place.addresses.data(), place.size(), out, count, dtype, kind);
   };
   if (place.isStaged(call.bytes * place.size())) {
     place.putOnStage(in, call.bytes * place.size());

@@ -108,7 +108,7 @@ int32_t MpiCommunicator::enterPair(int64_t peer, int channel, int lane,
 }
 
 /// Sends piece i of `in` to rank i; the sum of all ranks' pieces of this
-/// rank's position, in rank order, goes to `out`.
+/// rank's position, in one tree of ranks, goes to `out`.
 Status MpiCommunicator::scatterSum(MpiGroup &group, int channel,
                                    const Call &call, const void *in, void *out,
                                    Pieces pieces, void *workspace) {
@@ -131,8 +131,8 @@ Status MpiCommunicator::scatterSum(MpiGroup &group, int channel,
       messages.send(at(in, i * pieces.stride), bytes, group.rankAt(i), tag);
   }
   TANDEM_TRY(messages.wait());
-  reduceInOrder(terms.data(), n, out, mine / blockBytes(call.dtype), call.dtype,
-                call.reduction);
+  reduceInTree(terms.data(), n, out, mine / blockBytes(call.dtype), call.dtype,
+               call.reduction);
   return Status();
 }
 
@@ -166,8 +166,8 @@ Status MpiCommunicator::swapSum(MpiGroup &group, int channel, const Call &call,
   const void *terms[] = {in, workspace};
   if (other == 0)
     std::swap(terms[0], terms[1]);
-  reduceInOrder(terms, 2, out, call.bytes / blockBytes(call.dtype), call.dtype,
-                call.reduction);
+  reduceInTree(terms, 2, out, call.bytes / blockBytes(call.dtype), call.dtype,
+               call.reduction);
   return Status();
 }
 

@@ -3,7 +3,7 @@
 // One rank's Communicator over nonblocking messages: the order of sums and
 // the pieces are those of Communicator.h, so that the bits are `local`'s.
 // Messages of an all-reduce of n ranks: each sends piece i to rank i, adds
-// what it got in rank order, and sends its sum to all.
+// what it got in a tree of ranks, and sends its sum to all.
 //
 //===----------------------------------------------------------------------===//
 

@@ -209,7 +209,8 @@ protected:
     return std::ldexp(mantissa, static_cast<int>(random() % 12));
   }
 
-  /// As the interface states it: in float, in rank order, rounded once.
+  /// As the interface states it: in float, neighbours first, then those sums,
+  /// rounded once.
   static float roughSum(const std::vector<int64_t> &ranks, DType dtype,
                         int64_t index) {
     auto stored = [&](int64_t rank) {
@@ -218,10 +219,13 @@ protected:
              : dtype == DType::BF16 ? bfloatToFloat(floatToBfloat(value))
                                     : value;
     };
-    float sum = stored(ranks[0]);
-    for (size_t i = 1; i < ranks.size(); ++i)
-      sum += stored(ranks[i]);
-    return sum;
+    std::vector<float> sums;
+    for (int64_t rank : ranks)
+      sums.push_back(stored(rank));
+    for (size_t step = 1; step < sums.size(); step *= 2)
+      for (size_t i = 0; i + step < sums.size(); i += 2 * step)
+        sums[i] += sums[i + step];
+    return sums[0];
   }
 
   static void checkRoughBits(Communicator &communicator, Group &group,

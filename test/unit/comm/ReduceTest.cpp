@@ -18,8 +18,8 @@ std::vector<T> reduced(const std::vector<std::vector<T>> &inputs, DType dtype,
   for (const std::vector<T> &input : inputs)
     addresses.push_back(input.data());
   std::vector<T> out(inputs[0].size());
-  reduceInOrder(addresses.data(), inputs.size(), out.data(), out.size(), dtype,
-                kind);
+  reduceInTree(addresses.data(), inputs.size(), out.data(), out.size(), dtype,
+               kind);
   return out;
 }
 
@@ -32,6 +32,19 @@ TEST(Reduce, AddsInTheOrderGiven) {
   EXPECT_EQ(
       reduced<float>({large, minus, one}, DType::F32, ReductionKind::Sum)[0],
       1.0f);
+}
+
+TEST(Reduce, AddsInABinaryTree) {
+  // A large term swallows what is added to it alone, not what came together.
+  std::vector<float> terms{1e8f, 3, 3, 3, 3, -1e8f, 1, 1, 5};
+  std::vector<std::vector<float>> inputs;
+  for (float term : terms)
+    inputs.push_back({term});
+  float expected = (((terms[0] + terms[1]) + (terms[2] + terms[3])) +
+                    ((terms[4] + terms[5]) + (terms[6] + terms[7]))) +
+                   terms[8];
+  EXPECT_EQ(reduced<float>(inputs, DType::F32, ReductionKind::Sum)[0],
+            expected);
 }
 
 TEST(Reduce, RoundsNarrowFloatsOnce) {
@@ -125,8 +138,8 @@ TEST(Reduce, AnInputMayBeTheOutput) {
         inputs[operand][i] = static_cast<double>(operand * 10000 + i);
     const void *addresses[] = {inputs[0].data(), inputs[1].data(),
                                inputs[2].data()};
-    reduceInOrder(addresses, 3, inputs[which].data(), 3000, DType::F64,
-                  ReductionKind::Sum);
+    reduceInTree(addresses, 3, inputs[which].data(), 3000, DType::F64,
+                 ReductionKind::Sum);
     for (size_t i = 0; i < 3000; ++i)
       ASSERT_EQ(inputs[which][i], 30000.0 + 3.0 * static_cast<double>(i));
   }
