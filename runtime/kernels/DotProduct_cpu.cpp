@@ -32,25 +32,25 @@ std::vector<ChainPiece> sharesOf(const ChainPiece &whole) {
 
 } // namespace
 
-DotProduct::DotProduct(ChainProduct given, bool fixed)
+DotProduct::DotProduct(ChainProduct given, bool fixed, int threads)
     : product(std::move(given)), fixed(fixed) {
   if (!fixed)
     product.pieces = sharesOf(product.pieces.front());
-  sums.resize(product.pieces.size());
+  sums.resize(product.pieces.size() * threads);
 }
 
-double DotProduct::sumOf(const ChainPiece &piece) const {
+double DotProduct::sumOf(const ChainPiece &piece, const Offsets &at) const {
   double sum = 0;
   float left[kTileLanes], right[kTileLanes];
   for (int64_t step = 0; step < piece.deep.count(); ++step) {
-    auto at = piece.deep.offsets(step);
+    auto further = piece.deep.offsets(step);
     for (int64_t k = 0; k < piece.inner.size; k += kTileLanes) {
       int64_t n = std::min(kTileLanes, piece.inner.size - k);
       auto load = [&](const ProductMatrix &matrix, int t, float *buffer) {
         int64_t stride = piece.inner.strides[t];
         return loadTile<float>(matrix.data, matrix.type,
-                               piece.first[t] + at[t] + k * stride, n, buffer,
-                               stride);
+                               at[t] + piece.first[t] + further[t] + k * stride,
+                               n, buffer, stride);
       };
       float part;
       vectorOps().dotRows[kWeightF32](&part, 1, load(product.a, 0, left), n,
@@ -61,18 +61,39 @@ double DotProduct::sumOf(const ChainPiece &piece) const {
   return fixed ? static_cast<float>(sum) : sum;
 }
 
-void DotProduct::run(ThreadPool &threads) {
-  auto count = static_cast<int64_t>(sums.size());
-  forRanges(threads, count, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i)
-      sums[i] = sumOf(product.pieces[i]);
-  });
-  for (int64_t step = 1; step < count; step *= 2)
-    for (int64_t i = 0; i + step < count; i += 2 * step) {
-      double sum = sums[i] + sums[i + step];
-      sums[i] = fixed ? static_cast<float>(sum) : sum;
+/// Adds the pieces' sums in a binary tree.
+void DotProduct::store(double *parts, const Offsets &at) const {
+  size_t count = product.pieces.size();
+  for (size_t step = 1; step < count; step *= 2)
+    for (size_t i = 0; i + step < count; i += 2 * step) {
+      double sum = parts[i] + parts[i + step];
+      parts[i] = fixed ? static_cast<float>(sum) : sum;
     }
-  storeOne<double>(product.c.data, product.c.type, 0, count ? sums[0] : 0);
+  storeOne<double>(product.c.data, product.c.type, at[2], count ? parts[0] : 0);
+}
+
+void DotProduct::run(ThreadPool &threads) {
+  auto pieces = static_cast<int64_t>(product.pieces.size());
+  int64_t count = product.outer.count();
+  if (count == 1) {
+    Offsets start = product.outer.offsets(0);
+    forRanges(threads, pieces, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        sums[i] = sumOf(product.pieces[i], start);
+    });
+    return store(sums.data(), start);
+  }
+  int64_t shares = pieceCount(threads, count, 1);
+  threads.run(shares, [&](int64_t share) {
+    double *mine = sums.data() + share * pieces;
+    for (int64_t i = count * share / shares; i < count * (share + 1) / shares;
+         ++i) {
+      Offsets at = product.outer.offsets(i);
+      for (int64_t piece = 0; piece < pieces; ++piece)
+        mine[piece] = sumOf(product.pieces[piece], at);
+      store(mine, at);
+    }
+  });
 }
 
 } // namespace tandem

@@ -27,7 +27,8 @@ std::vector<Letter> lettersOf(const KernelCall &call) {
     std::vector<int64_t> strides = stridesOf(arg);
     for (size_t d = 0; d < arg.dims.size(); ++d) {
       int32_t factor = factorOf(mapping, d);
-      if (factor < 0)
+      // One lane is no loop, wherever it stands.
+      if (factor < 0 || call.rule.factors[factor].size == 1)
         continue;
       Letter &letter = letters[factor];
       bool seen = letter.present[kA] || letter.present[kB];
@@ -270,14 +271,21 @@ ChainProduct cutProduct(const KernelCall &call, const Product &product,
   return chain;
 }
 
+/// Whether no letter is a row or a column: sums of products lane by lane.
+bool isLaneByLane(const std::vector<Letter> &letters) {
+  return std::all_of(letters.begin(), letters.end(), [](const Letter &letter) {
+    return isContracted(letter) || (letter.present[kA] && letter.present[kB]);
+  });
+}
+
 /// Whether it is one sum. Where bits must not depend on the layout, the
-/// output's dimensions say so, not how much of them this rank has.
+/// letters say so, not how much of them this rank has, and there may be many
+/// such sums.
 bool isDot(const std::vector<Letter> &letters, const Product &product,
            bool fixed) {
   bool one =
       product.rows == 1 && product.columns == 1 && product.outer.count() == 1;
-  return fixed ? std::all_of(letters.begin(), letters.end(), isContracted)
-               : one;
+  return fixed ? isLaneByLane(letters) : one;
 }
 
 /// Whether prefersChains() may hold for a call with these letters, whatever
@@ -314,7 +322,8 @@ std::unique_ptr<Launch> launchProduct(const KernelCall &call,
     ChainProduct whole = fixed ? cutProduct(call, product, letters, false)
                                : ChainProduct::of(product);
     return makeLaunch(
-        [dot = DotProduct(std::move(whole), fixed), &threads]() mutable {
+        [dot = DotProduct(std::move(whole), fixed, threads.size()),
+         &threads]() mutable {
           dot.run(threads);
           return Status();
         });
@@ -359,7 +368,9 @@ public:
   int64_t workspaceBytes(const KernelCall &call, int threads) const override {
     std::vector<Letter> letters = lettersOf(call);
     // One sum needs none, however long.
-    bool dot = std::all_of(letters.begin(), letters.end(), isContracted);
+    bool dot = call.numbers.empty()
+                   ? std::all_of(letters.begin(), letters.end(), isContracted)
+                   : isLaneByLane(letters);
     if (!isProduct(call, letters) || dot)
       return 0;
     int64_t depth = 1;

@@ -183,6 +183,66 @@ TEST(ChainProduct, SumsOfSquaresInPieces) {
   EXPECT_EQ(sum(0, 20, 0) + sum(20, 20, 5), sum(0, 40, 0));
 }
 
+/// One number a row, wherever rows and columns are split.
+TEST(ChainProduct, SumsOfSquaresOfEachRow) {
+  std::mt19937 generator(4);
+  constexpr int64_t rows = 37, columns = 1100;
+  TestTensor x(DType::F32, {extent(rows), extent(columns)});
+  x.random(generator, -1, 1);
+  auto sums = [&](Range some, Range lanes, int64_t padding) {
+    TestTensor part(DType::F32,
+                    {extent(some.size(), padding, some.begin, rows),
+                     extent(lanes.size(), 0, lanes.begin, columns)});
+    part.fill([&](const Index &i) {
+      return x.at({some.begin + i[0], lanes.begin + i[1]});
+    });
+    TestTensor out(DType::F32, {part.dims()[0]});
+    TestCall call{"einsum", {&part, &part}, {&out}, {kPieces, 2}, "ij,ij->i"};
+    Status status = call.run();
+    EXPECT_TRUE(status.ok()) << status.message();
+    std::vector<float> result;
+    for (int64_t i = 0; i < some.size(); ++i)
+      result.push_back(static_cast<float>(out.at({i})));
+    return result;
+  };
+  std::vector<float> whole = sums({0, rows}, {0, columns}, 0);
+  std::vector<float> left = sums({0, rows}, {0, 550}, 0);
+  std::vector<float> right = sums({0, rows}, {550, columns}, 0);
+  std::vector<float> lower = sums({20, rows}, {0, columns}, 3);
+  for (int64_t i = 0; i < rows; ++i) {
+    double want = 0;
+    for (int64_t j = 0; j < columns; ++j)
+      want += x.at({i, j}) * x.at({i, j});
+    EXPECT_NEAR(whole[i], want, 1e-6 * want);
+    EXPECT_EQ(left[i] + right[i], whole[i]);
+  }
+  for (size_t i = 0; i < lower.size(); ++i)
+    EXPECT_EQ(lower[i], whole[20 + i]);
+}
+
+/// A letter of one lane that one input alone has is no sum of its own.
+TEST(ChainProduct, LoneLettersOfOneLane) {
+  std::mt19937 generator(5);
+  TestTensor x(DType::F32, {extent(9), extent(40)});
+  TestTensor w(DType::F32, {extent(6), extent(1), extent(40)});
+  x.random(generator, -1, 1);
+  w.random(generator, -1, 1);
+  TestTensor cut(DType::F32, {extent(9), extent(6)}),
+      plain(DType::F32, cut.dims());
+  TestCall pieces{"einsum", {&x, &w}, {&cut}, {kPieces, 2}, "mk,nok->mn"};
+  ASSERT_TRUE(pieces.run().ok());
+  TestCall whole{"einsum", {&x, &w}, {&plain}, {}, "mk,nok->mn"};
+  ASSERT_TRUE(whole.run().ok());
+  auto want = [&](const Index &i) {
+    double sum = 0;
+    for (int64_t k = 0; k < 40; ++k)
+      sum += x.at({i[0], k}) * w.at({i[1], 0, k});
+    return sum;
+  };
+  expectLanes(cut, want, 1e-5);
+  expectLanes(plain, want, 1e-5);
+}
+
 TEST(ChainProduct, SumsOfSquaresWithoutPieces) {
   std::mt19937 generator(2);
   for (DType type : {DType::F32, DType::BF16, DType::F64})
