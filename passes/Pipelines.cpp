@@ -40,6 +40,7 @@ const std::vector<CompileStep> &compileSteps() {
       {"differentiate", add<createDifferentiate>},
       {"add-optimizer", add<createAddOptimizer>},
       {"canonicalize", add<canonicalizer>},
+      {"fix-sums", add<createFixSums>},
       {"verify-global", verifyPhase<1>},
       {"assign-stages", add<createAssignStages>},
       {"propagate-shardings", add<propagateShardings>},

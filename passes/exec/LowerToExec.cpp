@@ -2,7 +2,9 @@
 #include "ir/Buffers.h"
 #include "ir/Identity.h"
 #include "ir/Layers.h"
+#include "ir/LayoutInvariance.h"
 #include "ir/ops/MapProgram.h"
+#include "passes/exec/FixedSums.h"
 #include "passes/exec/Passes.h"
 #include "runtime/mesh/Collectives.h"
 
@@ -47,7 +49,7 @@ class Lowering {
 public:
   Lowering(func::FuncOp function, const Mesh &mesh)
       : function(function), mesh(mesh), builder(function.getContext()),
-        actions(function) {}
+        actions(function), sums(layoutInvariantPieces(function), mesh) {}
 
   LogicalResult run() {
     Block &body = function.getBody().front();
@@ -372,6 +374,8 @@ private:
       outputs.push_back(buffer);
       hold(result, buffer);
     }
+    if (failed(sums.cut(op, spec, rule, inputs, outputs)))
+      return failure();
     createLaunch(op, spec.kernel, inputs, outputs, spec.numbers,
                  std::move(rule),
                  spec.sharedResults ? -1 : spec.inPlaceOperand);
@@ -379,6 +383,8 @@ private:
   }
 
   LogicalResult communicate(Operation *op, CollectiveKind kind) {
+    if (failed(sums.check(op)))
+      return failure();
     SmallVector<Value> inputs, outputs, workspace;
     Collective collective;
     collective.kind = kind;
@@ -519,6 +525,7 @@ private:
   const Mesh &mesh;
   OpBuilder builder;
   Actions actions;
+  FixedSums sums;
   Operation *lastFill = nullptr; ///< Of the sums over microbatches.
   bool atEnd = false; ///< Whether launches belong to the last action.
   DenseMap<Value, Value> buffers;   ///< By tensor.

@@ -1,3 +1,4 @@
+#include "ir/LayoutInvariance.h"
 #include "passes/partition/Passes.h"
 
 using namespace mlir;
@@ -35,7 +36,7 @@ struct CombineCollectivesPass
     for (Operation &op :
          llvm::make_early_inc_range(body.without_terminator())) {
       // Both may erase the operation.
-      if (auto sum = dyn_cast<SumOp>(op))
+      if (auto sum = dyn_cast<SumOp>(op); sum && !layoutInvariantPieces(sum))
         reduceOnce(sum);
       else if (isCollective(&op))
         mergeWithEarlier(&op);

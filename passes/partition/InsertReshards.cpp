@@ -1,4 +1,5 @@
 #include "ir/Layers.h"
+#include "ir/LayoutInvariance.h"
 #include "passes/partition/Passes.h"
 #include "passes/propagate/OperationGraph.h"
 
@@ -147,6 +148,14 @@ private:
   /// Puts the operation's local form in its place.
   LogicalResult expand(Operation *op, int32_t factor, const ShardingRule &rule,
                        const OpChoice &choice) {
+    if (int64_t pieces = layoutInvariantPieces(op))
+      if (mixesLanes(rule, factor))
+        return op->emitOpError("looks at ")
+               << rule.factors[factor].size
+               << " lanes together, which the layout splits; with "
+                  "--layout-invariant "
+               << pieces << " they must be whole: take a mesh or annotations "
+               << "that do not split them";
     builder.setInsertionPoint(op);
     Operation *before = op->getPrevNode();
     SmallVector<Value> results = cast<PartitionOpInterface>(op).expand(
@@ -185,6 +194,20 @@ private:
       if (failed(visit(part)))
         return failure();
     return success();
+  }
+
+  /// Whether each lane along `factor` depends on all others, as in a norm: a
+  /// local form gives it other bits.
+  static bool mixesLanes(const ShardingRule &rule, int32_t factor) {
+    auto has = [&](const FactorMapping &mapping) {
+      return llvm::any_of(mapping.dims, [&](const auto &factors) {
+        return llvm::is_contained(factors, factor);
+      });
+    };
+    return llvm::any_of(rule.results, has) &&
+           llvm::any_of(rule.operands, [&](const FactorMapping &operand) {
+             return has(operand) && !operand.linear;
+           });
   }
 
   void visitReturn(Operation *terminator) {

@@ -5,6 +5,37 @@
 
 include "mlir/Pass/PassBase.td"
 
+def FixSums : Pass<"tandem-fix-sums", "::mlir::ModuleOp"> {
+  let summary = "write sums so that no layout changes their bits";
+  let description = [{
+    Precondition: phase 1, not yet propagated.
+
+    Transformation: nothing unless the module has `tandem.layout_invariant`.
+    Constraints that let a sum wait go: propagation brings sums together where
+    they are made. A loss over a dimension that may be split becomes its local
+    form. Sums over several dimensions, and products of two whole tensors, are
+    taken one dimension at a time, the last first, so that any of them may be
+    split. What would be rounded to a narrow type is rounded behind the sum.
+    Scalars of several layers are added on lanes of their own, one a layer,
+    which stages may hold apart.
+
+    Postcondition: as before; `lower-to-exec` cuts what is left to sum into
+    fixed pieces and refuses layouts that end within them.
+
+    ```mlir
+    module attributes {tandem.layout_invariant = 4 : i64} {
+      tandem.mesh @mesh = <["tp"=2]>
+      func.func @norm(%g: tensor<4x8xf32>) -> tensor<f32> {
+        %0 = tandem.einsum "ab,ab->" %g, %g {tandem.layer = 0 : i64} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<f32>
+        return %0 : tensor<f32>
+      }
+    }
+    ```
+    The product gives the sum of each row, a `reduce` behind it adds the rows.
+  }];
+  let dependentDialects = ["::tandem::TandemDialect"];
+}
+
 def InsertReshards : Pass<"tandem-insert-reshards", "::mlir::ModuleOp"> {
   let summary = "make every change of layout an operation";
   let description = [{

@@ -19,6 +19,13 @@ bool givesScalars(Operation *op) {
   return llvm::all_of(op->getResults(), isScalar);
 }
 
+/// Whether ranks that hold different stages add their parts of it: of scalars,
+/// and of what only scalars are made of.
+bool isSmallSum(Operation *op) {
+  return isa<SumOp>(op) &&
+         (givesScalars(op) || llvm::all_of(op->getUsers(), givesScalars));
+}
+
 } // namespace
 
 StagePlacement::StagePlacement(func::FuncOp function,
@@ -215,13 +222,13 @@ void StagePlacement::findHomes() {
     if (parts.of(&op) != StepPart::Epilogue)
       continue;
     std::set<int64_t> of = homesOf(&op);
-    bool scalar = givesScalars(&op);
+    bool scalar = givesScalars(&op), sum = isSmallSum(&op);
     bool mixed = llvm::any_of(op.getOperands(), [&](Value operand) {
       return everywhere.contains(operand.getDefiningOp());
     });
-    if (scalar && isa<SumOp>(op) && of.size() > (mixed ? 0 : 1))
+    if (sum && of.size() > (mixed ? 0 : 1))
       stageSums.insert(&op);
-    if (scalar && (of.empty() || stageSums.contains(&op))) {
+    if ((scalar && of.empty()) || stageSums.contains(&op)) {
       everywhere.insert(&op);
       continue;
     }

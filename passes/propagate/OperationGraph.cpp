@@ -1,6 +1,7 @@
 #include "passes/propagate/OperationGraph.h"
 
 #include "ir/Identity.h"
+#include "ir/LayoutInvariance.h"
 
 using namespace mlir;
 
@@ -74,6 +75,10 @@ LogicalResult OperationGraph::addOperation(Operation *owner, int64_t times) {
   op.resultTimes = isa<AccumulateOp>(owner) ? 1 : times;
   op.backward = owner->hasAttr(TandemDialect::kBackward);
   op.rule = rule.getShardingRule();
+  // What ranks add must not be a sum of what one rank adds one by one.
+  if (layoutInvariantPieces(owner) > 0)
+    for (FactorMapping &operand : op.rule.operands)
+      operand.linear = false;
   op.passThrough = rule.isPassThrough();
   op.sums = isa<SumOp>(owner);
   if (auto cost = dyn_cast<CostOpInterface>(owner))

@@ -3,6 +3,7 @@
 #include "frontend/Annotations.h"
 #include "frontend/ImportModel.h"
 #include "ir/Dialect.h"
+#include "ir/LayoutInvariance.h"
 #include "passes/Pipelines.h"
 #include "passes/emit/EmitPlan.h"
 #include "runtime/base/Log.h"
@@ -105,6 +106,9 @@ private:
     if (options.virtualStages > 1)
       (*module)->setAttr("tandem.virtual_stages",
                          builder.getI64IntegerAttr(options.virtualStages));
+    if (options.layoutInvariant > 0)
+      (*module)->setAttr(kLayoutInvariant,
+                         builder.getI64IntegerAttr(options.layoutInvariant));
     if (options.scheduleFile.empty())
       return Status();
     auto buffer = llvm::MemoryBuffer::getFile(options.scheduleFile, true);
@@ -255,6 +259,12 @@ void addLayoutOptions(CLI::App *command, CompileOptions &options) {
   command->add_option("--recompute", options.recompute,
                       "What backward computes again: none (default), "
                       "selective, full, or layers such as 0,2,5-7");
+  command
+      ->add_option("--layout-invariant", options.layoutInvariant,
+                   "The same bits on every layout, by sums in so many fixed "
+                   "pieces: a power of two up to 64, at least the ranks that "
+                   "split a dimension")
+      ->check(CLI::IsMember({1, 2, 4, 8, 16, 32, 64}));
 }
 
 Result<std::string> annotationsOf(const CompileOptions &options) {

@@ -16,6 +16,7 @@ struct CompileOptions : ModelOptions {
   std::string scheduleFile;  ///< A table of actions, in place of a name.
   int64_t virtualStages = 1; ///< Stages of one `pp` coordinate.
   std::string recompute;     ///< none, selective, full or layers; empty: none.
+  int64_t layoutInvariant = 0; ///< Pieces of sums; 0: as layouts make them.
   std::string dumpAfter, dumpDir;
   uint64_t memoryBytes = 0;      ///< Per rank; 0: no limit.
   int64_t maxReshardBytes = -1;  ///< Of one collective; -1: no limit.
