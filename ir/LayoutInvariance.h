@@ -1,4 +1,4 @@
-//===- LayoutInvariance.h - Whether bits may depend on the layout -*- C++
+//===- LayoutInvariance.h - Bits that no layout changes --------*- C++ -*-===//
 //-*-===//
 //
 // The module attribute `tandem.layout_invariant = C`: sums over dimensions that

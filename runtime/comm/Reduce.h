@@ -32,7 +32,7 @@ Status checkReduction(DType dtype, ReductionKind kind);
 /// Combines `operands` (at least 1) arrays of `count` elements into `out`,
 /// which may be one of them. The pair has passed checkReduction.
 void reduceInTree(const void *const *inputs, int64_t operands, void *out,
-                   int64_t count, DType dtype, ReductionKind kind);
+                  int64_t count, DType dtype, ReductionKind kind);
 
 /// How allReduce cuts `count` elements over `ranks`: pieces of
 /// ceil(count / ranks), the last ones shorter or empty.

@@ -17,9 +17,11 @@
 // With numbers, bits do not depend on the layout: an element is a chain of
 // additions in the order of A's dimensions (ChainProduct.h), and each factor f
 // with bit f set in `factors`, which must be a contracted one, is cut into
-// `pieces` at fixed global boundaries (PieceCut.h). Products only. A sum over
-// everything (no dimension in out) is not one chain but as DotProduct.h has it,
-// in the same pieces.
+// `pieces` at fixed global boundaries (PieceCut.h). Products only. Where both
+// inputs have all letters of out, as in "ij,ij->i", an element is not one chain
+// but as DotProduct.h has it, in the same pieces.
+//
+// A factor of size 1 is no loop, whichever tensors have it.
 //
 // workspace: threads * productScratchBytes(K), K the product of the contracted
 // capacities, and at least threads * chainScratchBytes(1) where a kept
