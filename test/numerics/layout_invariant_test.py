@@ -26,7 +26,10 @@ GPT2 = {
     "layer_norm_epsilon": 1e-5, "activation_function": "gelu_new",
 }
 MODELS = {"llama": LLAMA, "odd": ODD, "gpt2": GPT2}
+# With odd sizes of their own: as many pieces as ranks that split them.
+FAMILIES = ["gemma2", "gpt-neox", "mistral", "phi3", "qwen2"]
 TWO = ["--microbatches", "2"]
+BF16 = ["--dtype", "bf16"]
 # (model, flags that count as the numbers' own, layouts)
 SHORT = [
     ("llama", [], ["tp=2", "tp=4", "dp=2 --zero 1", "dp=2 --zero 3",
@@ -50,7 +53,12 @@ ALL = [
                   "dp=4 --zero 3", "pp=3 --recompute full"]),
     ("gpt2", [], ["tp=2", "tp=4", "dp=2", "dp=2 --zero 1", "dp=2 --zero 3",
                   "pp=2", "pp=2,tp=2", "dp=2,tp=2", "pp=2,dp=2,tp=2"]),
+    ("llama", BF16, ["tp=2", "tp=4", "dp=2 --zero 1", "dp=2 --zero 3",
+                     "pp=2,tp=2"]),
 ]
+ALL += [(name, ["--layout-invariant", "2"],
+         ["tp=2", "dp=2 --zero 1", "pp=2,tp=2", "dp=2,tp=2 --zero 3"])
+        for name in FAMILIES]
 
 
 class LayoutInvariantTest(programs.ProgramTest):
@@ -58,11 +66,15 @@ class LayoutInvariantTest(programs.ProgramTest):
         super().setUp()
         self.text = programs.asset("text", "tinyshakespeare.txt")
         self.runs = 0
-        for name, config in MODELS.items():
+        models = dict(MODELS)
+        for name in FAMILIES:
+            with open(programs.asset("models", name, "config.json")) as file:
+                models[name] = json.load(file)
+        for name, config in models.items():
             os.mkdir(self.path(name))
             with open(self.path(name) + "/config.json", "w") as file:
                 json.dump(config, file)
-        # ODD has fewer rows than bytes have values.
+        # Vocabularies have fewer rows than bytes have values.
         self.ids = self.path("ids.bin")
         with open(self.text, "rb") as text, open(self.ids, "wb") as file:
             for byte in text.read(20000):

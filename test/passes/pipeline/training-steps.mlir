@@ -195,3 +195,28 @@ func.func @gather(%x: !b {tandem.input = "x"}, %w: !p {tandem.parameter = #tande
   %a = tandem.accumulate %y {tandem.stage = 1 : i64} : (!t) -> !t
   return %a : !t
 }
+
+// -----
+
+// A vector that only scalars are made of is summed over pp like them.
+!t = tensor<4xf32, #tandem.local<[4], @mesh, [{}]>>
+!s = tensor<f32, #tandem.local<[], @mesh, []>>
+!b = tensor<2x4xf32, #tandem.local<[2, 4], @mesh, [{}, {}]>>
+tandem.mesh @mesh = <["pp"=2]>
+// CHECK-LABEL: func.func @lanes.pp0(
+// CHECK:         %[[V:.*]] = tandem.all_reduce %{{.*}} over <"pp"> cause "sum over stages" {{.*}} -> tensor<4xf32
+// CHECK-NEXT:    %[[S:.*]] = tandem.reduce sum, %[[V]] [0]
+// CHECK-NEXT:    return %[[S]]
+// CHECK-LABEL: func.func @lanes.pp1(
+// CHECK:         %[[V:.*]] = tandem.all_reduce %{{.*}} over <"pp">
+// CHECK-NOT:     tandem.recv {{.*}}tandem.action = 3
+func.func @lanes(%x: !b {tandem.input = "x"}, %w: !t {tandem.parameter = #tandem.view<"w">}) -> (!s {tandem.output = "y"}) {
+  %m = tandem.microbatch %x {tandem.stage = 0 : i64} : (!b) -> !t
+  %h = tandem.binary mul, %m, %w {tandem.stage = 0 : i64} : !t
+  %y = tandem.binary mul, %h, %w {tandem.stage = 1 : i64} : !t
+  %ah = tandem.accumulate %h {tandem.stage = 0 : i64} : (!t) -> !t
+  %ay = tandem.accumulate %y {tandem.stage = 1 : i64} : (!t) -> !t
+  %v = tandem.sum %ah, %ay {tandem.stage = 0 : i64} : !t
+  %s = tandem.reduce sum, %v [0] {tandem.stage = 0 : i64} : (!t) -> !s
+  return %s : !s
+}
