@@ -32,6 +32,19 @@ public:
       addFactorsOf(i, typeOf(input));
   }
 
+  /// What operand 0 has and operand 1 lacks must be whole.
+  LogicalResult checkBlocks(ValueRange inputs) const {
+    TensorType type = typeOf(inputs[0]);
+    const FactorMapping &rows = rule.operands[0], &other = rule.operands[1];
+    for (size_t d = 0; d < rows.dims.size(); ++d) {
+      SummedFactor whole{rows.dims[d][0], 0, d, type.shape[d],
+                         type.sharding.dims[d].axes};
+      if (whole.isSplit() && !llvm::is_contained(other.dims, rows.dims[d]))
+        return refuseWhole("takes rows together along", whole);
+    }
+    return success();
+  }
+
   /// Cuts the first ones of the first operand that together have as many
   /// lanes as there are pieces.
   void choose() {
@@ -46,8 +59,8 @@ public:
 
   LogicalResult check() const {
     for (const SummedFactor &sum : sums)
-      if (sum.isSplit() &&
-          (!sum.cut ? failed(refuseWhole(sum)) : failed(checkEnds(sum))))
+      if (sum.isSplit() && (!sum.cut ? failed(refuseWhole("sums over", sum))
+                                     : failed(checkEnds(sum))))
         return failure();
     for (size_t i = 1; i < sums.size(); ++i)
       for (size_t j = 0; sums[i].isSplit() && j < i; ++j)
@@ -106,17 +119,19 @@ private:
     return (capacityOf(sum.size, sum.axes) + lanes - 1) / lanes;
   }
 
-  std::string describe(const SummedFactor &sum) const {
-    std::string text = "sums over dimension " + std::to_string(sum.dim) +
-                       " of operand " + std::to_string(sum.operand) + ", " +
+  std::string describe(const SummedFactor &sum,
+                       const char *what = "sums over") const {
+    std::string text = std::string(what) + " dimension " +
+                       std::to_string(sum.dim) + " of operand " +
+                       std::to_string(sum.operand) + ", " +
                        std::to_string(sum.size) + " lanes";
     for (size_t i = 0; i < sum.axes.size(); ++i)
       text += (i ? ", " : " split over ") + toString(sum.axes[i], mesh);
     return text + "; with --layout-invariant " + std::to_string(pieces) + " ";
   }
 
-  LogicalResult refuseWhole(const SummedFactor &sum) const {
-    return op->emitOpError() << describe(sum)
+  LogicalResult refuseWhole(const char *what, const SummedFactor &sum) const {
+    return op->emitOpError() << describe(sum, what)
                              << "that dimension must be whole; take a mesh or "
                                 "annotations that do not split it";
   }
@@ -186,6 +201,8 @@ LogicalResult FixedSums::cut(Operation *op, KernelSpec &spec,
   if (pieces == 0 || form == SumCut::Owned)
     return success();
   LaunchCut launch(op, mesh, pieces, rule, inputs, outputs);
+  if (form == SumCut::Blocks)
+    return launch.checkBlocks(inputs);
   if (launch.empty())
     return success();
   if (form == SumCut::Flag)

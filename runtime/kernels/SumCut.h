@@ -2,7 +2,8 @@
 //
 // What a launch says in its numbers so that no layout changes its bits
 // (README.md): a row for each kernel that adds over a dimension which its
-// outputs lack. Each kernel's own header has the same in its contract.
+// outputs lack, or takes rows together. Each kernel's own header has the same
+// in its contract.
 //
 //   einsum          numbers [] -> [pieces, factors]
 //   rms_norm_grad   numbers [eps, offset] -> [eps, offset, pieces, dims]
@@ -22,6 +23,8 @@ enum class SumCut {
   Rows,    ///< Appends pieces, and the first input's dimensions, as bits.
   Flag,    ///< Adds 4 to the last number; what it adds over stays whole.
   Owned,   ///< Adds nothing: all ranks but the one that owns it give zeros.
+  Blocks,  ///< Takes rows together that differ in what the first input has and
+           ///< the second lacks: that stays whole.
 };
 
 struct SumCutRow {
@@ -30,11 +33,11 @@ struct SumCutRow {
 };
 
 inline constexpr SumCutRow kSumCuts[] = {
-    {"attention_grad", SumCut::Flag}, {"einsum", SumCut::Factors},
-    {"embedding", SumCut::Owned},     {"embedding_grad", SumCut::Rows},
-    {"gather", SumCut::Owned},        {"layer_norm_grad", SumCut::Rows},
-    {"reduce", SumCut::Factors},      {"rms_norm_grad", SumCut::Rows},
-    {"slice", SumCut::Owned},
+    {"attention", SumCut::Blocks},     {"attention_grad", SumCut::Flag},
+    {"einsum", SumCut::Factors},       {"embedding", SumCut::Owned},
+    {"embedding_grad", SumCut::Rows},  {"gather", SumCut::Owned},
+    {"layer_norm_grad", SumCut::Rows}, {"reduce", SumCut::Factors},
+    {"rms_norm_grad", SumCut::Rows},   {"slice", SumCut::Owned},
 };
 
 constexpr SumCut sumCutOf(std::string_view kernel) {

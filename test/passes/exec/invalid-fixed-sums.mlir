@@ -99,3 +99,19 @@ func.func @neighbours(%x: !part) -> (!last, !rest) attributes {tandem.entry = "f
   return %0, %1 : !last, !rest
 }
 }
+
+// -----
+
+// Query heads of one key head are taken together.
+!q = tensor<1x3x2x2x4xf32, #tandem.local<[1, 3, 2, 4, 4], @mesh, [{}, {}, {}, {"tp"}, {}]>>
+!k = tensor<1x3x2x4xf32, #tandem.local<[1, 3, 2, 4], @mesh, [{}, {}, {}, {}]>>
+!lse = tensor<1x3x2x2xf32, #tandem.local<[1, 3, 2, 4], @mesh, [{}, {}, {}, {"tp"}]>>
+!p = tensor<1xi32, #tandem.local<[1], @mesh, [{}]>>
+module attributes {tandem.layout_invariant = 2 : i64} {
+tandem.mesh @mesh = <["tp"=2]>
+func.func @groups(%q: !q, %k: !k, %p: !p) -> !q attributes {tandem.entry = "f", tandem.pp = 0 : i64} {
+  // expected-error @below {{takes rows together along dimension 3 of operand 0, 4 lanes split over "tp"; with --layout-invariant 2 that dimension must be whole; take a mesh or annotations that do not split it}}
+  %0, %lse = tandem.attention %q, %k, %k, %p {causal, scale = 0.5 : f64} : (!q, !k, !k, !p) -> (!q, !lse)
+  return %0 : !q
+}
+}
