@@ -88,25 +88,30 @@ class LayoutInvariantTest(programs.ProgramTest):
             flags += ["--threads", "1"]
         if "--layout-invariant" not in flags:
             flags += ["--layout-invariant", "4"]
-        return ["train", self.path(model), "--init", "3", "--data", self.ids,
+        if "--resume" not in flags:
+            flags += ["--init", "3"]
+        return ["train", self.path(model), "--data", self.ids,
                 "--data-type", "uint16", "--batch", "8", "--seq", "16", "--lr",
                 "1e-2", "--clip", "1"] + flags
 
-    def train(self, model, flags, layout, steps, environment=None):
+    def train(self, model, flags, layout, steps, environment=None,
+              folder=None):
         """(losses and norms of all steps, all weights)"""
         self.runs += 1
-        folder, log = self.path("ck%d" % self.runs), self.path("log.jsonl")
+        folder = folder or self.path("ck%d" % self.runs)
+        log = folder + ".jsonl"
         code, _, err = programs.run(
             ["-q"] + self.arguments(model, flags, layout) +
             ["--steps", str(steps), "--log", log, "--checkpoint-dir", folder],
             environment)
         self.assertEqual(code, 0, layout + "\n" + err)
+        exported = "%s-hf%d" % (folder, self.runs)
         code, _, err = programs.run(["-q", "checkpoint", "export", folder,
-                                     "-o", folder + "-hf"])
+                                     "-o", exported])
         self.assertEqual(code, 0, err)
         with open(log) as lines:
             steps = [json.loads(line) for line in lines]
-        with open(folder + "-hf/model.safetensors", "rb") as file:
+        with open(exported + "/model.safetensors", "rb") as file:
             weights = file.read()
         return [(s["loss"], s["grad_norm"]) for s in steps], weights
 
@@ -128,6 +133,15 @@ class LayoutInvariantTest(programs.ProgramTest):
     def test_norDoTheyOnOtherMachines(self):
         self.expectTheSame([("llama", [], ["tp=2", "dp=2 --zero 1"])],
                            5, {"ONEDNN_MAX_CPU_ISA": "AVX2"})
+
+    def test_aRunMayGoOnOnAnother(self):
+        want = self.train("llama", [], "", 6)
+        folder = self.path("moves")
+        for steps, layout in ((2, "tp=2"), (4, "dp=2 --zero 3 --resume"),
+                              (6, "pp=2 --resume")):
+            got = self.train("llama", [], layout, steps, folder=folder)
+        self.assertEqual(got[0], want[0])
+        self.assertTrue(got[1] == want[1], "other weights")
 
     def test_withoutItTheyDo(self):
         """That the test sees a difference where there is one."""
