@@ -1,6 +1,7 @@
 #include "passes/propagate/Candidates.h"
 
 #include <algorithm>
+#include <set>
 
 namespace tandem {
 namespace {
@@ -491,7 +492,7 @@ std::vector<FactorAxes> withMostRanks(const PropagationOp &op,
 
 std::vector<FactorAxes>
 factorChoices(const PropagationOp &op,
-              const std::vector<std::vector<AxisList>> &claims) {
+              const std::vector<std::vector<AxisList>> &claims, bool mayIdle) {
   std::vector<FactorAxes> result;
   auto add = [&](FactorAxes axes) {
     // What an annotation says stands as it is.
@@ -509,7 +510,7 @@ factorChoices(const PropagationOp &op,
     add(axes);
   }
   if (op.flops > 0 || op.declares)
-    return withMostRanks(op, std::move(result));
+    return mayIdle ? result : withMostRanks(op, std::move(result));
   // Instead of its local form, an operation may have what it looks at whole,
   // and instead of bringing pieces of results together those of operands.
   for (FactorAxes &axes : splits) {
@@ -525,8 +526,32 @@ factorChoices(const PropagationOp &op,
   return result;
 }
 
+namespace {
+
+/// The tensors that an annotation wants unreduced, and those whose waiting
+/// reductions reach it: few rows on many ranks give them as well as many do.
+std::set<int> wantedUnreduced(const PropagationGraph &graph) {
+  std::set<int> wanted;
+  for (size_t i = graph.ops().size(); i-- > 0;) {
+    const PropagationOp &op = graph.ops()[i];
+    bool passes =
+        std::any_of(op.results.begin(), op.results.end(),
+                    [&](int tensor) { return wanted.count(tensor) > 0; });
+    if (op.declares)
+      passes =
+          !withoutTrivial(graph.tensors()[op.results[0]].now.unreduced).empty();
+    for (size_t o = 0; passes && o < op.operands.size(); ++o)
+      if (op.declares || op.rule.operands[o].linear)
+        wanted.insert(op.operands[o]);
+  }
+  return wanted;
+}
+
+} // namespace
+
 std::vector<std::vector<OpChoice>> candidates(const PropagationGraph &graph,
                                               bool flow) {
+  std::set<int> wanted = wantedUnreduced(graph);
   Claims claims(graph);
   if (flow)
     claims.close();
@@ -537,7 +562,10 @@ std::vector<std::vector<OpChoice>> candidates(const PropagationGraph &graph,
   for (const PropagationOp &op : graph.ops()) {
     std::vector<OpChoice> choices;
     Waiting waiting(op, unreduced);
-    for (const FactorAxes &axes : factorChoices(op, claims.of(op)))
+    bool isWanted =
+        std::any_of(op.results.begin(), op.results.end(),
+                    [&](int tensor) { return wanted.count(tensor) > 0; });
+    for (const FactorAxes &axes : factorChoices(op, claims.of(op), isWanted))
       if (!op.declares) {
         waiting.extend(axes, choices);
         waiting.instead(axes, choices);

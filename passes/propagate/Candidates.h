@@ -71,10 +71,12 @@ std::vector<std::vector<OpChoice>> candidates(const PropagationGraph &graph,
                                               bool flow = true);
 
 /// The choices that claims alone make, without waiting reductions:
-/// `claims[f]` are the lists of axes that factor f may take.
+/// `claims[f]` are the lists of axes that factor f may take. `mayIdle`: of a
+/// product too those that leave more ranks without work than others do.
 std::vector<FactorAxes>
 factorChoices(const PropagationOp &op,
-              const std::vector<std::vector<AxisList>> &claims);
+              const std::vector<std::vector<AxisList>> &claims,
+              bool mayIdle = false);
 
 } // namespace tandem
 

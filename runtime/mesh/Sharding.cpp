@@ -57,11 +57,21 @@ bool sameSplit(int64_t size, const AxisList &left, const AxisList &right) {
     return true;
   if (merged(a) != merged(b))
     return false;
-  // What both spell alike in front may be uneven, what follows may not.
-  size_t same = 0;
-  while (same < std::min(a.size(), b.size()) && a[same] == b[same])
-    size = capacityOf(size, {a[same++]});
-  return size % sizeOf(AxisList(a.begin() + same, a.end())) == 0;
+  // What both spell alike may be uneven, a run that only together is the same
+  // part of an axis may not.
+  for (size_t i = 0, j = 0; i < a.size() && size > 1;) {
+    int64_t left = a[i].size, right = b[j].size;
+    bool isAlike = a[i++] == b[j++];
+    while (left != right)
+      if (left < right)
+        left *= a[i++].size;
+      else
+        right *= b[j++].size;
+    if (!isAlike && size % left != 0)
+      return false;
+    size = (size + left - 1) / left;
+  }
+  return true;
 }
 
 std::vector<int64_t> localShape(const std::vector<int64_t> &shape,

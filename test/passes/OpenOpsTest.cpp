@@ -231,6 +231,8 @@ TEST(Candidates, OfProductsUseEveryAxis) {
   op.rule.factors[0].size = 1;
   choices = factorChoices(op, {{fsdp}, {fsdp}, {tp}});
   EXPECT_EQ(choices, (std::vector<FactorAxes>{{{}, fsdp, tp}}));
+  choices = factorChoices(op, {{fsdp}, {fsdp}, {tp}}, /*mayIdle=*/true);
+  EXPECT_EQ(choices, (std::vector<FactorAxes>{{fsdp, {}, tp}, {{}, fsdp, tp}}));
 }
 
 } // namespace

@@ -41,3 +41,20 @@ func.func @prefill(%w: tensor<8x8xf32> {tandem.parameter = #tandem.view<"w">, ta
 func.func @decode(%w: tensor<8x8xf32> {tandem.parameter = #tandem.view<"w">}) {
   return
 }
+
+// -----
+
+// Two rows on three ranks: splitting o would have all three at work, but the
+// gradient is wanted unreduced, behind an operation that hands that on.
+tandem.mesh @mesh = <["dp"=3]>
+// CHECK-LABEL: func.func @few_rows(
+// CHECK: tandem.einsum "bo,bi->oi" {{.*}}tandem.shardings = [#tandem.sharding<@mesh, [{}, {}], unreduced={"dp"}>]}
+func.func @few_rows(%x: tensor<2x9xf32> {tandem.input = "x", tandem.sharding = #tandem.sharding<@mesh, [{"dp"}, {}]>},
+                    %y: tensor<2x6xf32> {tandem.input = "y", tandem.sharding = #tandem.sharding<@mesh, [{"dp"}, {}]>})
+    -> (tensor<9x1x6xf32> {tandem.output = "z", tandem.sharding = #tandem.sharding<@mesh, [{"dp"}, {}, {}]>}) {
+  %g = tandem.einsum "bo,bi->oi" %x, %y : (tensor<2x9xf32>, tensor<2x6xf32>) -> tensor<9x6xf32>
+  %h = tandem.broadcast_in_dim %g [0, 2] : (tensor<9x6xf32>) -> tensor<9x1x6xf32>
+  %c = tandem.sharding_constraint %h {sharding = #tandem.sharding<@mesh, [{}, {}, {}], unreduced={"dp"}>} : tensor<9x1x6xf32>
+  %e = tandem.unary neg, %c : tensor<9x1x6xf32>
+  return %e : tensor<9x1x6xf32>
+}

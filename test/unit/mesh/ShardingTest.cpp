@@ -93,6 +93,9 @@ TEST(Sharding, SameSplitIsWhatExtentsSay) {
         EXPECT_TRUE(said || !same || size % 24 != 0);
       }
   EXPECT_FALSE(sameSplit(10, axes(R"("tp")"), axes(R"("tp":(1)2, "tp":(2)2)")));
+  // Only what is spelled differently needs to be even.
+  EXPECT_TRUE(
+      sameSplit(4, axes(R"("tp", "y")"), axes(R"("tp":(1)2, "tp":(2)2, "y")")));
 }
 
 TEST(Sharding, PrintsWhatItParses) {
