@@ -123,26 +123,35 @@ private:
     op->setAttr(TandemDialect::kShardings, builder.getArrayAttr(shardings));
   }
 
-  /// Takes the terms that are added first into a sum of their own, the first
-  /// term of `op`.
+  /// Takes the terms that are added first into sums of their own, the first
+  /// terms of `op`.
   void addFirst(Operation *op, OpChoice &choice) {
-    SmallVector<Value> first, rest;
+    SmallVector<Value> terms;
+    for (const std::vector<int32_t> &group : groupsOf(choice))
+      terms.push_back(addGroup(op, group, choice));
     for (auto [i, value] : llvm::enumerate(op->getOperands()))
-      (llvm::is_contained(choice.first, static_cast<int32_t>(i)) ? first : rest)
-          .push_back(value);
+      if (!llvm::is_contained(choice.first, static_cast<int32_t>(i)))
+        terms.push_back(value);
+    op->setOperands(terms);
+    choice.first.clear();
+    choice.unreduced.assign(terms.size(), {});
+  }
+
+  Value addGroup(Operation *op, ArrayRef<int32_t> group,
+                 const OpChoice &choice) {
+    SmallVector<Value> terms;
+    for (int32_t operand : group)
+      terms.push_back(op->getOperand(operand));
     builder.setInsertionPoint(op);
-    auto inner = SumOp::create(builder, op->getLoc(), first);
+    auto inner = SumOp::create(builder, op->getLoc(), terms);
     copyLayerAndStage(op, inner);
     OpChoice waiting{
         choice.axes,
-        std::vector<AxisList>(first.size(), choice.unreduced[choice.first[0]]),
+        std::vector<AxisList>(terms.size(), choice.unreduced[group[0]]),
         {}};
     record(inner, cast<ShardingRuleOpInterface>(*inner).getShardingRule(),
            waiting);
-    rest.insert(rest.begin(), inner.getResult());
-    op->setOperands(rest);
-    choice.first.clear();
-    choice.unreduced.assign(rest.size(), {});
+    return inner;
   }
 
   /// Puts the operation's local form in its place.

@@ -1,5 +1,6 @@
 #include "ir/Layers.h"
 #include "ir/Microbatches.h"
+#include "passes/pipeline/ChosenSchedule.h"
 #include "passes/pipeline/Passes.h"
 #include "passes/pipeline/RecomputePolicy.h"
 
@@ -95,10 +96,13 @@ void eraseUnused(Block &body) {
 /// One function of training.
 class Recomputer {
 public:
+  /// `turns`: whether the backward pass of each microbatch follows its forward
+  /// pass at once in the head.
   Recomputer(func::FuncOp function, const RecomputePolicy &policy,
-             int64_t headLayer)
+             int64_t headLayer, bool turns)
       : function(function), body(function.getBody().front()), policy(policy),
-        headLayer(headLayer), parts(function), cloner(function.getContext()) {
+        headLayer(headLayer), turns(turns), parts(function),
+        cloner(function.getContext()) {
     for (Operation &op : body)
       hasBody |= isa<MicrobatchOp>(op);
   }
@@ -179,7 +183,8 @@ private:
   }
 
   /// Gathers a parameter in front of its first reader in each layer, forward
-  /// and backward apart, so that it is held for no longer.
+  /// and backward apart, so that it is held for no longer; where backward
+  /// follows at once, for both.
   void sinkGathered() {
     if (gathered.empty())
       return;
@@ -194,7 +199,7 @@ private:
       int64_t layer = layerOf(&op).value_or(-1);
       cloner.read(
           &op, [&](Value value) { return !gathered.contains(value); },
-          ofLayer[{layer, isBackward(&op)}]);
+          ofLayer[{layer, isBackward(&op) && !(turns && layer == headLayer)}]);
     }
   }
 
@@ -202,6 +207,7 @@ private:
   Block &body;
   const RecomputePolicy &policy;
   int64_t headLayer;
+  bool turns;
   StepParts parts;
   Cloner cloner;
   bool hasBody = false;
@@ -223,6 +229,20 @@ bool isOfTraining(func::FuncOp function) {
          });
 }
 
+/// Whether the last stage goes from each microbatch's forward action to its
+/// backward action.
+bool turnsAtOnce(const PipelineSchedule &pipeline) {
+  auto last = static_cast<int64_t>(pipeline.problem.coordinateOf.size()) - 1;
+  const ActionList &actions =
+      pipeline.schedule.actions[pipeline.problem.coordinateOf[last]];
+  for (size_t i = 0; i < actions.size(); ++i)
+    if (actions[i].kind == ActionKind::Forward && actions[i].stage == last &&
+        (i + 1 == actions.size() || actions[i + 1].stage != last ||
+         actions[i + 1].kind == ActionKind::Forward))
+      return false;
+  return true;
+}
+
 struct RecomputePass : impl::RecomputeBase<RecomputePass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
@@ -230,10 +250,22 @@ struct RecomputePass : impl::RecomputeBase<RecomputePass> {
     FailureOr<RecomputePolicy> policy = policyOf(module, head);
     if (failed(policy))
       return signalPassFailure();
+    Result<ChosenSchedule> chosen = ChosenSchedule::of(module);
+    if (!chosen.ok()) {
+      module.emitError(chosen.status().message());
+      return signalPassFailure();
+    }
     for (auto function : module.getOps<func::FuncOp>())
       if (isOfTraining(function))
-        Recomputer(function, *policy, head).run();
+        Recomputer(function, *policy, head, turns(function, *chosen)).run();
     module->removeAttr(kPolicy);
+  }
+
+  /// A schedule of another number of microbatches is refused behind this pass.
+  static bool turns(func::FuncOp function, const ChosenSchedule &chosen) {
+    Result<PipelineSchedule> pipeline =
+        chosen.of(StepParts(function).microbatches());
+    return pipeline.ok() && turnsAtOnce(*pipeline);
   }
 
   FailureOr<RecomputePolicy> policyOf(ModuleOp module, int64_t head) {

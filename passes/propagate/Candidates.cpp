@@ -294,10 +294,17 @@ public:
   /// may wait over them: gradients are reduced once, behind the sum over
   /// microbatches, though what reads that is split.
   void instead(const FactorAxes &split, std::vector<OpChoice> &choices) {
-    if (op.operands.size() != 1 || op.flops > 0 || !op.rule.operands[0].linear)
+    if (op.operands.empty() || op.flops > 0 ||
+        (op.operands.size() > 1 && !op.rule.additive))
       return;
     for (const AxisList &waiting : arriving[op.operands[0]]) {
-      OpChoice choice{split, {waiting}, {}};
+      bool all = true;
+      for (size_t i = 0; i < op.operands.size(); ++i)
+        all &= mayArrive(i, waiting);
+      if (!all)
+        continue;
+      OpChoice choice{
+          split, std::vector<AxisList>(op.operands.size(), waiting), {}};
       for (AxisList &axes : choice.axes)
         axes.erase(std::remove_if(axes.begin(), axes.end(),
                                   [&](const AxisRef &axis) {
@@ -437,6 +444,21 @@ AxisList unordered(AxisList axes) {
 }
 
 } // namespace
+
+std::vector<std::vector<int32_t>> groupsOf(const OpChoice &choice) {
+  std::vector<std::vector<int32_t>> groups;
+  for (int32_t operand : choice.first) {
+    auto group = std::find_if(
+        groups.begin(), groups.end(), [&](const std::vector<int32_t> &known) {
+          return choice.unreduced[known[0]] == choice.unreduced[operand];
+        });
+    if (group == groups.end())
+      groups.push_back({operand});
+    else
+      group->push_back(operand);
+  }
+  return groups;
+}
 
 Sharding operandSharding(const ShardingRule &rule, const OpChoice &choice,
                          size_t index) {

@@ -43,7 +43,8 @@ struct OpChoice {
   FactorAxes axes;
   /// For each operand the axes over which it comes unreduced.
   std::vector<AxisList> unreduced;
-  /// Operands of a sum that are added and reduced together, before the rest.
+  /// Operands of a sum that are added before the rest, those that come
+  /// unreduced over the same axes together, and each such sum is reduced.
   std::vector<int32_t> first;
 
   bool operator==(const OpChoice &other) const {
@@ -52,6 +53,8 @@ struct OpChoice {
   }
 };
 
+/// The operands of `choice.first` that are added together, by their lowest.
+std::vector<std::vector<int32_t>> groupsOf(const OpChoice &choice);
 /// How operand `index` must lie.
 Sharding operandSharding(const ShardingRule &rule, const OpChoice &choice,
                          size_t index);

@@ -39,6 +39,10 @@ OpenOps::OpenOps(const PropagationGraph &graph, ReshardPaths &paths, bool flow)
       makers[op.results[r]] = {static_cast<int>(o), r};
     for (size_t i = 0; i < op.operands.size(); ++i)
       uses[op.operands[i]].push_back({static_cast<int>(o), i});
+    // A norm of all gradients would bind all of them into one problem for the
+    // sake of a few bytes; how its terms wait is decided behind the others.
+    if (op.sums && graph.tensors()[op.results[0]].shape.empty())
+      all[o].resize(1);
   }
 }
 
@@ -77,10 +81,10 @@ int64_t OpenOps::exchanged(int op, int choice) {
     bytes +=
         trafficOf(CollectiveKind::AllReduce, sizeOf(c.axes[f]), part).wireBytes;
   }
-  if (!c.first.empty()) {
+  for (const std::vector<int32_t> &group : groupsOf(c)) {
     // The sum of the terms that are added first, reduced once.
     const PropagationTensor &tensor = graph.tensors()[o.results[0]];
-    Sharding sum = operandSharding(o.rule, c, c.first[0]);
+    Sharding sum = operandSharding(o.rule, c, group[0]);
     Sharding reduced = sum;
     reduced.unreduced.clear();
     bytes += std::max<int64_t>(
@@ -252,7 +256,41 @@ Status OpenOps::solve() {
   std::copy_n(solution->alternatives.begin(), decided.size(), decided.begin());
   exact = exact && solution->exact;
   gapBytes = (solution->cost - solution->lowerBound) >> kByteShift;
+  for (size_t o = 0; o < all.size(); ++o)
+    if (graph.ops()[o].sums)
+      addBeforeReducing(static_cast<int>(o));
   return Status();
+}
+
+/// A choice for every way to group the terms of a long sum would be too many.
+/// How the terms lie says which of them can be added before they are reduced.
+void OpenOps::addBeforeReducing(int op) {
+  const PropagationOp &o = graph.ops()[op];
+  OpChoice better = choice(op);
+  better.first.clear();
+  for (AxisList &axes : better.unreduced)
+    axes.clear();
+  for (size_t i = 0; i < o.operands.size(); ++i) {
+    const Made &maker = makers[o.operands[i]];
+    Sharding has = sharding(o.operands[i]);
+    Sharding waiting = operandSharding(o.rule, better, i);
+    waiting.unreduced = has.unreduced;
+    if (has.unreduced.empty() || !has.sameLayout(waiting) ||
+        reductionKind(graph.ops()[maker.op].rule, choice(maker.op)) !=
+            ReductionKind::Sum)
+      continue;
+    better.unreduced[i] = has.unreduced;
+    better.first.push_back(static_cast<int32_t>(i));
+  }
+  if (better.first.size() < 2)
+    return;
+  int before = decided[op];
+  all[op].push_back(std::move(better));
+  int after = static_cast<int>(all[op].size()) - 1;
+  if (bytesWith(op, after) < bytesWith(op, before))
+    decided[op] = after;
+  else
+    all[op].pop_back();
 }
 
 void OpenOps::takeFirst() { decided.assign(all.size(), 0); }

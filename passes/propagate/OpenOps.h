@@ -81,6 +81,7 @@ private:
   /// How often `tensor` is brought to where it is used, in a step.
   int64_t timesOf(int tensor) const;
   bool isOpen(int tensor) const;
+  void addBeforeReducing(int op);
   void addOps();
   void addValue(int tensor);
   void addApart(int tensor);

@@ -59,7 +59,7 @@ bool sameSplit(int64_t size, const AxisList &left, const AxisList &right) {
     return false;
   // What both spell alike may be uneven, a run that only together is the same
   // part of an axis may not.
-  for (size_t i = 0, j = 0; i < a.size() && size > 1;) {
+  for (size_t i = 0, j = 0; i < a.size();) {
     int64_t left = a[i].size, right = b[j].size;
     bool isAlike = a[i++] == b[j++];
     while (left != right)

@@ -114,6 +114,26 @@ func.func @gathered(%x: !batch {tandem.input = "x"}, %w: !master {tandem.paramet
 
 // -----
 
+// In the head backward follows at once: one gather is for both. So it is where
+// each microbatch turns there, as in 1F1B, but not in GPipe.
+module attributes {tandem.schedule_name = "1f1b"} {
+tandem.mesh @mesh = <["dp"=2]>
+// CHECK-LABEL: func.func @head
+// CHECK: tandem.all_gather {{.*}}tandem.layer = 1 : i64
+// CHECK-NOT: tandem.all_gather
+// CHECK: return
+func.func @head(%x: tensor<3x8xf32, #tandem.local<[3, 8], @mesh, [{}, {}]>> {tandem.input = "x"}, %w: tensor<4x8xf32, #tandem.local<[8, 8], @mesh, [{"dp"}, {}]>> {tandem.parameter = #tandem.view<"w">}) -> tensor<8xf32, #tandem.local<[8], @mesh, [{}]>> {
+  %g = tandem.all_gather %w over <"dp"> dim 0 cause "einsum operand" {tandem.layer = 1 : i64} : (tensor<4x8xf32, #tandem.local<[8, 8], @mesh, [{"dp"}, {}]>>) -> tensor<8x8xf32, #tandem.local<[8, 8], @mesh, [{}, {}]>>
+  %m = tandem.microbatch %x {tandem.layer = 0 : i64} : (tensor<3x8xf32, #tandem.local<[3, 8], @mesh, [{}, {}]>>) -> tensor<8xf32, #tandem.local<[8], @mesh, [{}]>>
+  %0 = tandem.einsum "d,df->f" %m, %g {tandem.layer = 1 : i64} : (tensor<8xf32, #tandem.local<[8], @mesh, [{}]>>, tensor<8x8xf32, #tandem.local<[8, 8], @mesh, [{}, {}]>>) -> tensor<8xf32, #tandem.local<[8], @mesh, [{}]>>
+  %1 = tandem.einsum "f,df->d" %0, %g {tandem.backward, tandem.layer = 1 : i64} : (tensor<8xf32, #tandem.local<[8], @mesh, [{}]>>, tensor<8x8xf32, #tandem.local<[8, 8], @mesh, [{}, {}]>>) -> tensor<8xf32, #tandem.local<[8], @mesh, [{}]>>
+  %2 = tandem.accumulate %1 {tandem.backward, tandem.layer = 1 : i64} : (tensor<8xf32, #tandem.local<[8], @mesh, [{}]>>) -> tensor<8xf32, #tandem.local<[8], @mesh, [{}]>>
+  return %2 : tensor<8xf32, #tandem.local<[8], @mesh, [{}]>>
+}
+}
+
+// -----
+
 // A gathered activation is not kept for another layer, its piece is; what was
 // gathered for the backward pass alone is gathered in front of its reader.
 !piece = tensor<4xf32, #tandem.local<[8], @mesh, [{"tp"}]>>

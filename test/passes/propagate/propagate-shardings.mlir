@@ -58,3 +58,19 @@ func.func @few_rows(%x: tensor<2x9xf32> {tandem.input = "x", tandem.sharding = #
   %e = tandem.unary neg, %c : tensor<9x1x6xf32>
   return %e : tensor<9x1x6xf32>
 }
+
+// -----
+
+// What is unreduced over the same axes is added first, each group on its own.
+tandem.mesh @mesh = <["x"=2, "y"=2]>
+// CHECK-LABEL: func.func @norms(
+// CHECK: tandem.sum {{.*}}tandem.choice = {factors = [], first = array<i32: 0, 1, 2, 3>, unreduced = [#tandem.axes<"x">, #tandem.axes<"x">, #tandem.axes<"x", "y">, #tandem.axes<"x", "y">]}
+func.func @norms(%a: tensor<4x4xf32> {tandem.input = "a", tandem.sharding = #tandem.sharding<@mesh, [{"x"}, {}]>},
+                 %b: tensor<4x4xf32> {tandem.input = "b", tandem.sharding = #tandem.sharding<@mesh, [{"x"}, {"y"}]>}) -> (tensor<f32> {tandem.output = "n"}) {
+  %0 = tandem.einsum "ij,ij->" %a, %a : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<f32>
+  %1 = tandem.einsum "ij,ij->" %a, %a : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<f32>
+  %2 = tandem.einsum "ij,ij->" %b, %b : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<f32>
+  %3 = tandem.einsum "ij,ij->" %b, %b : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<f32>
+  %4 = tandem.sum %0, %1, %2, %3 : tensor<f32>
+  return %4 : tensor<f32>
+}
