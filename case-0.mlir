@@ -1,12 +1,11 @@
-// seed: 237
+// seed: 756
 module {
-  tandem.mesh @mesh = <["x"=2, "z"=2]>
-  func.func @f(%arg0: tensor<1x2x1x1x1xf64> {tandem.input = "a3", tandem.sharding = #tandem.sharding<@mesh, [{}, {"z"}, {}, {}, {}]>}, %arg1: tensor<1x1x1x1xf64> {tandem.input = "a4"}, %arg2: tensor<1x1x1x1xf64> {tandem.input = "a5"}, %arg3: tensor<1xi32> {tandem.input = "a6", tandem.sharding = #tandem.sharding<@mesh, [{"z"}]>}, %arg4: tensor<1x1x1x1xf64> {tandem.input = "a8"}, %arg5: tensor<1x1x1x1xf64> {tandem.input = "a9", tandem.sharding = #tandem.sharding<@mesh, [{"x"}, {}, {?}p1, {}]>}, %arg6: tensor<1xi32> {tandem.input = "a10"}, %arg7: tensor<1x2x1x1x1xf64> {tandem.input = "r11"}, %arg8: tensor<1x2x1x1xf64> {tandem.input = "r12"}, %arg9: tensor<1x1xf64> {tandem.input = "r13"}, %arg10: tensor<1xf64> {tandem.input = "r13r"}, %arg11: tensor<1xf64> {tandem.input = "r14"}, %arg12: tensor<1xi32> {tandem.input = "r15"}, %arg13: tensor<1x1xf64> {tandem.input = "r15r"}) -> (tensor<1x1xf64> {tandem.output = "y2"}, tensor<1x1x1x1xf64> {tandem.output = "y9"}) {
-    %0 = tandem.cross_entropy_grad %arg13, %arg12, %arg11, %arg10 : (tensor<1x1xf64>, tensor<1xi32>, tensor<1xf64>, tensor<1xf64>) -> tensor<1x1xf64>
-    %result, %lse = tandem.attention %arg0, %arg1, %arg2, %arg3 slopes %arg9 {causal, scale = 5.000000e-01 : f64, softcap = 3.000000e+00 : f64} : (tensor<1x2x1x1x1xf64>, tensor<1x1x1x1xf64>, tensor<1x1x1x1xf64>, tensor<1xi32>, tensor<1x1xf64>) -> (tensor<1x2x1x1x1xf64>, tensor<1x2x1x1xf64>)
-    %query_gradient, %key_gradient, %value_gradient = tandem.attention_grad %arg0, %arg1, %arg2, %arg3, %result, %lse, %result slopes %arg9 {causal, scale = 5.000000e-01 : f64, softcap = 3.000000e+00 : f64} : (tensor<1x2x1x1x1xf64>, tensor<1x1x1x1xf64>, tensor<1x1x1x1xf64>, tensor<1xi32>, tensor<1x2x1x1x1xf64>, tensor<1x2x1x1xf64>, tensor<1x2x1x1x1xf64>, tensor<1x1xf64>) -> (tensor<1x2x1x1x1xf64>, tensor<1x1x1x1xf64>, tensor<1x1x1x1xf64>)
-    %query_gradient_0, %key_gradient_1, %value_gradient_2 = tandem.attention_grad %query_gradient, %arg4, %arg5, %arg6, %arg7, %arg8, %arg7 {causal, scale = 5.000000e-01 : f64, softcap = 3.000000e+00 : f64} : (tensor<1x2x1x1x1xf64>, tensor<1x1x1x1xf64>, tensor<1x1x1x1xf64>, tensor<1xi32>, tensor<1x2x1x1x1xf64>, tensor<1x2x1x1xf64>, tensor<1x2x1x1x1xf64>) -> (tensor<1x2x1x1x1xf64>, tensor<1x1x1x1xf64>, tensor<1x1x1x1xf64>)
-    return %0, %value_gradient_2 : tensor<1x1xf64>, tensor<1x1x1x1xf64>
+  tandem.mesh @mesh = <["y"=2]>
+  func.func @f(%arg0: tensor<1xf64> {tandem.input = "a1", tandem.sharding = #tandem.sharding<@mesh, [{"y"}]>}, %arg1: tensor<1xf64> {tandem.input = "r3"}, %arg2: tensor<1x1xf64> {tandem.input = "r4"}, %arg3: tensor<1x1x1xf64> {tandem.input = "r5"}) -> (tensor<1x1x1xf64> {tandem.output = "y2"}) {
+    %0 = tandem.einsum "abc,b->ca" %arg3, %arg0 : (tensor<1x1x1xf64>, tensor<1xf64>) -> tensor<1x1xf64>
+    %input_gradient, %weight_gradient = tandem.rms_norm_grad %0, %arg1, %arg2 {epsilon = 1.000000e-01 : f64} : (tensor<1x1xf64>, tensor<1xf64>, tensor<1x1xf64>) -> (tensor<1x1xf64>, tensor<1xf64>)
+    %1 = tandem.broadcast_in_dim %weight_gradient [1] : (tensor<1xf64>) -> tensor<1x1x1xf64>
+    return %1 : tensor<1x1x1xf64>
   }
 }
 

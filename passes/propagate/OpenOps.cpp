@@ -275,7 +275,8 @@ void OpenOps::addBeforeReducing(int op) {
     Sharding has = sharding(o.operands[i]);
     Sharding waiting = operandSharding(o.rule, better, i);
     waiting.unreduced = has.unreduced;
-    if (has.unreduced.empty() || !has.sameLayout(waiting) ||
+    if (has.unreduced.empty() || !o.rule.operands[i].linear ||
+        !has.sameLayout(waiting) ||
         reductionKind(graph.ops()[maker.op].rule, choice(maker.op)) !=
             ReductionKind::Sum)
       continue;

@@ -27,8 +27,9 @@ std::vector<Letter> lettersOf(const KernelCall &call) {
     std::vector<int64_t> strides = stridesOf(arg);
     for (size_t d = 0; d < arg.dims.size(); ++d) {
       int32_t factor = factorOf(mapping, d);
-      // One lane is no loop, wherever it stands.
-      if (factor < 0 || call.rule.factors[factor].size == 1)
+      // One lane is no loop, wherever it stands; a rank may have none of it.
+      if (factor < 0 ||
+          (call.rule.factors[factor].size == 1 && arg.dims[d].valid == 1))
         continue;
       Letter &letter = letters[factor];
       bool seen = letter.present[kA] || letter.present[kB];

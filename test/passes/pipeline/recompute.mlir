@@ -108,7 +108,7 @@ func.func @gathered(%x: !batch {tandem.input = "x"}, %w: !master {tandem.paramet
   %1 = tandem.einsum "d,df->f" %0, %g {tandem.layer = 0 : i64} : (!row, !whole) -> !row
   %2 = tandem.einsum "d,df->f" %1, %g {tandem.layer = 1 : i64} : (!row, !whole) -> !row
   %3 = tandem.einsum "f,df->d" %2, %g {tandem.backward, tandem.layer = 1 : i64} : (!row, !whole) -> !row
-  %4 = tandem.accumulate %3 {tandem.backward, tandem.layer = 1 : i64} : (!row) -> !sum
+  %4 = tandem.accumulate %3 {tandem.backward, tandem.layer = 2 : i64} : (!row) -> !sum
   return %4 : !sum
 }
 
