@@ -342,9 +342,11 @@ Status Executor::run(uint32_t entry) {
   ++stepNumber;
   running.store(true, std::memory_order_release);
   bool open = !gate;
+  Status passed;
   for (const std::unique_ptr<Step> &step : entries[entry]->steps) {
     if (step->writesKept && !std::exchange(open, true))
-      gate();
+      if (passed = passGate(); !passed.ok())
+        break;
     if (step->op == fb::Opcode::Record)
       device.record(step->stream, step->eventNumber);
     else if (step->op == fb::Opcode::Wait)
@@ -356,6 +358,24 @@ Status Executor::run(uint32_t entry) {
   }
   Status status = device.synchronize();
   running.store(false, std::memory_order_release);
+  return passed.ok() ? status : passed;
+}
+
+namespace {
+
+constexpr Activity kGate = {"checkpoint", ""};
+
+} // namespace
+
+/// On the thread of the first stream, for which others may be waiting.
+Status Executor::passGate() {
+  comm.begin(0, kGate);
+  atGate.store(true, std::memory_order_release);
+  Status status = gate();
+  atGate.store(false, std::memory_order_release);
+  // The others are not left waiting for what this rank would have sent.
+  if (!status.ok())
+    comm.abort(status);
   return status;
 }
 
@@ -436,6 +456,10 @@ Executor::Sighting Executor::sighting() const {
       continue;
     result.launch = step->isLaunch();
     result.activity = step->activity;
+  }
+  if (atGate.load(std::memory_order_acquire)) {
+    result.launch = false;
+    result.activity = kGate;
   }
   return result;
 }

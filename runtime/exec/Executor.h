@@ -72,8 +72,9 @@ public:
 
   /// `gate` is called on the thread that calls `run`, before it enqueues the
   /// first instruction that writes a parameter or a state: whoever still
-  /// reads those is waited for there. Null: nobody does.
-  void setGate(std::function<void()> gate) { this->gate = std::move(gate); }
+  /// reads those is waited for there. Where it fails the run does, on all
+  /// ranks. Null: nobody reads.
+  void setGate(std::function<Status()> gate) { this->gate = std::move(gate); }
 
   /// Keeps the last `eventsPerStream` instructions of each stream from now on,
   /// or nothing (0), which is how it begins. Not during a run.
@@ -110,6 +111,7 @@ private:
   Status execute(Step &step);
   Status perform(Step &step);
   Status fail(const Step &step, Status status);
+  Status passGate();
 
   const Plan &plan;
   Device &device;
@@ -117,13 +119,14 @@ private:
   RankLayout layout_;
   uint32_t stage_ = 0;
   FaultPoint fault;
-  std::function<void()> gate;
+  std::function<Status()> gate;
   std::byte *arena = nullptr;
   uint64_t allocated_ = 0;
   int64_t scratch = 0; ///< Where the scratch part begins.
   std::vector<std::unique_ptr<Steps>> entries;
   std::vector<std::unique_ptr<StreamView>> streams;
   std::atomic<bool> running{false};
+  std::atomic<bool> atGate{false};
   int64_t stepNumber = -1;
 };
 

@@ -5,7 +5,7 @@
 #include "runtime/files/checkpoint/Checkpoint.h"
 #include "runtime/files/checkpoint/CheckpointFolder.h"
 #include "runtime/session/CheckpointShards.h"
-#include "runtime/session/FaultyDisk.h"
+#include "runtime/session/DiskThread.h"
 #include "runtime/session/ShardWriter.h"
 
 #include <filesystem>
@@ -63,22 +63,23 @@ CheckpointManifest describeSession(const Plan &plan) {
 
 class SessionCheckpoints final : public Checkpoints {
 public:
-  SessionCheckpoints(Session &session, std::unique_ptr<Disk> disk,
+  SessionCheckpoints(Session &session, std::unique_ptr<DiskThread> thread,
                      CheckpointFolder folder, const CheckpointOptions &options)
-      : session(session), disk(std::move(disk)), folder(std::move(folder)),
+      : session(session), thread(std::move(thread)),
+        folder(std::make_shared<CheckpointFolder>(std::move(folder))),
         options(options), manifest(describeSession(session.plan())) {}
 
   Result<CheckpointNote> load() override {
-    std::map<int64_t, std::string> found = folder.list();
+    std::map<int64_t, std::string> found = folder->list();
     for (auto it = found.rbegin(); it != found.rend(); ++it) {
       TANDEM_ASSIGN(std::string damage, damageOf(it->second));
       if (damage.empty())
         return take(it->second);
       logWarning("'" + it->second + "' is damaged and set aside as step-" +
                  std::to_string(it->first) + ".broken: " + damage);
-      TANDEM_TRY(folder.setAside(it->first));
+      TANDEM_TRY(folder->setAside(it->first));
     }
-    return Status::refused("'" + folder.path() +
+    return Status::refused("'" + folder->path() +
                            "' holds no checkpoint that is whole; what was "
                            "found damaged is named above");
   }
@@ -87,7 +88,9 @@ public:
     TANDEM_TRY(finish(true));
     manifest.step = note.step;
     manifest.training = note.training;
-    TANDEM_ASSIGN(path, folder.begin(note.step));
+    TANDEM_ASSIGN(path, onDisk([step = note.step](CheckpointFolder &folder) {
+                    return folder.begin(step);
+                  }));
     begun = true;
     TANDEM_ASSIGN(std::vector<RankReply> replies,
                   session.ask(RankTask::WriteShard, path));
@@ -147,9 +150,29 @@ private:
       TANDEM_TRY(checkVisible(shard));
       manifest.shards.push_back(std::move(shard));
     }
-    TANDEM_ASSIGN(last_, folder.commit(manifest));
+    TANDEM_ASSIGN(last_, onDisk([manifest = manifest](CheckpointFolder &to) {
+                    return to.commit(manifest);
+                  }));
     begun = false;
-    return folder.prune(std::max<int64_t>(1, options.keep));
+    int64_t keep = std::max<int64_t>(1, options.keep);
+    return onDisk([keep](CheckpointFolder &folder) -> Result<std::string> {
+             TANDEM_TRY(folder.prune(keep));
+             return std::string();
+           })
+        .status();
+  }
+
+  /// Has `work` done by the thread. It owns all that it needs, for where the
+  /// disk hangs it outlives this.
+  template <typename Work> Result<std::string> onDisk(Work work) {
+    TANDEM_TRY(thread->begin(
+        folder->path(), [folder = folder, work](WatchedDisk &) -> RankReply {
+          return work(*folder);
+        }));
+    RankReply reply = thread->reply(/*wait=*/true);
+    if (thread->stuck())
+      session.giveUp(reply.status());
+    return reply;
   }
 
   /// Ranks on other machines write to the same folder only if it is one.
@@ -165,9 +188,11 @@ private:
   }
 
   Status giveUp(const Status &cause) {
-    if (begun)
-      (void)folder.abandon(manifest.step).ok();
+    if (begun && session.fault().ok())
+      (void)folder->abandon(manifest.step).ok();
     begun = false;
+    if (!session.fault().ok())
+      return session.fault();
     return Status(
         cause.code(),
         "the checkpoint of step " + std::to_string(manifest.step) +
@@ -176,8 +201,8 @@ private:
   }
 
   Session &session;
-  std::unique_ptr<Disk> disk;
-  CheckpointFolder folder;
+  std::unique_ptr<DiskThread> thread;
+  std::shared_ptr<CheckpointFolder> folder; ///< Uses the thread's disk.
   CheckpointOptions options;
   CheckpointManifest manifest; ///< Of the next one.
   std::string path;            ///< Where it is being written.
@@ -190,11 +215,13 @@ private:
 Result<std::unique_ptr<Checkpoints>>
 Checkpoints::open(Session &session, const CheckpointOptions &options) {
   TANDEM_ASSIGN(FaultPoint fault, FaultPoint::fromEnvironment());
-  std::unique_ptr<Disk> disk = faultyDisk(0, "manifest", fault);
-  TANDEM_ASSIGN(CheckpointFolder folder,
-                CheckpointFolder::open(options.folder, options.resume, *disk));
+  auto thread = std::make_unique<DiskThread>(0, "manifest", fault,
+                                             options.deadlineSeconds);
+  TANDEM_ASSIGN(
+      CheckpointFolder folder,
+      CheckpointFolder::open(options.folder, options.resume, thread->disk()));
   return std::unique_ptr<Checkpoints>(std::make_unique<SessionCheckpoints>(
-      session, std::move(disk), std::move(folder), options));
+      session, std::move(thread), std::move(folder), options));
 }
 
 } // namespace tandem

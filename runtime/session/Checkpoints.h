@@ -22,7 +22,8 @@
 // and gives the checkpoint its name; only then do older ones go.
 //
 // A disk that is full costs the new checkpoint and no other: `finish` says
-// which file of which rank it was. All calls come from the leading process;
+// which file of which rank it was. A disk that hangs ends the session on all
+// ranks with its name. All calls come from the leading process;
 // the others serve() the session.
 //
 //===----------------------------------------------------------------------===//
@@ -47,6 +48,8 @@ struct CheckpointOptions {
   std::string folder;
   bool resume = false;
   int64_t keep = 2; ///< Complete checkpoints that stay, at least 1.
+  /// How long one operation on the disk may take.
+  double deadlineSeconds = 60;
 };
 
 class Checkpoints {

@@ -111,6 +111,12 @@ private:
   std::vector<Clock::time_point> since;
 };
 
+/// For a thread that may come back to what it was stuck with.
+void keepForever(std::shared_ptr<Crew> crew) {
+  static auto &kept = *new std::vector<std::shared_ptr<Crew>>();
+  kept.push_back(std::move(crew));
+}
+
 class LocalSession final : public Session {
 public:
   LocalSession(std::shared_ptr<const Plan> plan, int threads,
@@ -131,6 +137,8 @@ public:
       crew->ended = true;
     }
     crew->work.notify_all();
+    if (stuck())
+      keepForever(crew);
     for (std::thread &thread : workers) {
       if (stuck_)
         thread.detach();
@@ -160,7 +168,14 @@ public:
 
   int64_t ranksHere() const override { return plan_->numRanks(); }
   bool leads() const override { return true; }
-  bool stuck() const override { return stuck_; }
+  void giveUp(const Status &cause) override {
+    fault_ = cause;
+    stuck_ = true;
+  }
+  bool stuck() const override {
+    return stuck_ || std::any_of(crew->ranks.begin(), crew->ranks.end(),
+                                 [](const auto &rank) { return rank.stuck(); });
+  }
 
   Status step(uint32_t entry, const PortTensors &inputs,
               PortTensors &outputs) override {
@@ -182,8 +197,11 @@ public:
     std::vector<std::string> replies(crew->ranks.size());
     TANDEM_TRY(onAllRanks(
         [crew = crew.get(), task, &text, &replies](size_t r) {
-          replies[r] = packReply(crew->ranks[r].perform(task, text));
-          return Status();
+          RankReply reply = crew->ranks[r].perform(task, text);
+          replies[r] = packReply(reply);
+          return reply.status().code() == StatusCode::RankFailed
+                     ? reply.status()
+                     : Status();
         },
         false));
     std::vector<RankReply> result;

@@ -214,6 +214,8 @@ private:
     std::memcpy(&task, &order[sizeof kTaskOrder], sizeof task);
     RankReply reply =
         runner.perform(task, order.substr(sizeof kTaskOrder + sizeof task));
+    if (reply.status().code() == StatusCode::RankFailed)
+      return reply.status();
     world.begin({"replies", ""});
     TANDEM_ASSIGN(std::vector<std::string> all, world.gather(packReply(reply)));
     std::vector<RankReply> replies;

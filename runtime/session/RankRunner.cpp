@@ -27,8 +27,9 @@ Status RankRunner::prepare(const Plan &plan, int64_t rank,
   TANDEM_ASSIGN(executor_, Executor::create(plan, rank, *device, communicator));
   for (uint32_t e = 0; e < plan.table().entries()->size(); ++e)
     entries.emplace_back(plan, e, *executor_);
-  shards = std::make_unique<ShardWriter>(plan, *executor_, fault);
-  executor_->setGate([this] { shards->awaitRead(); });
+  shards = std::make_unique<ShardWriter>(plan, *executor_, fault,
+                                         options.deadlineSeconds);
+  executor_->setGate([this] { return shards->awaitRead(); });
   return Status();
 }
 

@@ -26,6 +26,10 @@ public:
   /// Where a planted fault of `kind`, which is no instruction's, acts.
   Status reach(std::string_view kind);
 
+  /// Whether a disk hangs, so that a thread may never end that reads the
+  /// rank's memory.
+  bool stuck() const { return shards && shards->stuck(); }
+
   const PortSlices &slices(uint32_t entry) const { return entries[entry]; }
   /// Null before `prepare` has made it.
   const Executor *executor() const { return executor_.get(); }

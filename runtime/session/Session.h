@@ -79,7 +79,7 @@ public:
                       PortTensors &outputs) = 0;
 
   /// Has every rank do `task` with `text` between two steps; the replies by
-  /// rank.
+  /// rank. One that has failed, rather than refused, ends the session.
   virtual Result<std::vector<RankReply>> ask(RankTask task,
                                              const std::string &text) = 0;
 
@@ -93,7 +93,9 @@ public:
   /// Ends the session on all ranks. Called by the destructor otherwise.
   virtual Status close() { return Status(); }
 
-  /// Whether a rank's thread could not be brought back.
+  /// Of the process that leads: it is stuck and nothing can run any more.
+  virtual void giveUp(const Status &cause) { fault_ = cause; }
+  /// Whether a thread could not be brought back.
   virtual bool stuck() const { return false; }
   /// What ended the session, OK while it can run.
   Status fault() const { return fault_; }

@@ -1,15 +1,12 @@
 #include "runtime/session/ShardWriter.h"
 
-#include "runtime/base/Guarded.h"
 #include "runtime/comm/control/CrashHandler.h"
 #include "runtime/files/Checksum.h"
 #include "runtime/files/SafetensorsWriter.h"
 #include "runtime/session/CheckpointShards.h"
-#include "runtime/session/FaultyDisk.h"
 
 #include <algorithm>
 #include <cstring>
-#include <system_error>
 
 namespace tandem {
 namespace {
@@ -89,45 +86,18 @@ Status writePiece(const TensorArg &piece, SummedFile &file) {
 } // namespace
 
 ShardWriter::ShardWriter(const Plan &plan, const Executor &executor,
-                         const FaultPoint &fault)
+                         const FaultPoint &fault, double deadlineSeconds)
     : plan(plan), executor(executor),
-      disk(faultyDisk(executor.rank(), "shard", fault)) {}
-
-ShardWriter::~ShardWriter() {
-  if (thread.joinable())
-    thread.join();
-}
+      thread(executor.rank(), "shard", fault, deadlineSeconds) {}
 
 Status ShardWriter::begin(const std::string &folder) {
-  if (thread.joinable())
-    thread.join();
   std::string path =
       folder + "/rank-" + std::to_string(executor.rank()) + ".safetensors";
-  read = done = false;
-  try {
-    thread = std::thread([this, path] {
-      Status status = guarded([&]() -> Status {
-        RankReply reply = write(path);
-        std::lock_guard<std::mutex> lock(mutex);
-        result = std::move(reply);
-        return Status();
-      });
-      std::lock_guard<std::mutex> lock(mutex);
-      if (!status.ok())
-        result = status.withContext(path);
-      read = done = true;
-      changed.notify_all();
-    });
-  } catch (const std::system_error &error) {
-    read = done = true;
-    return Status::refused(std::string("cannot start the thread that writes "
-                                       "a checkpoint: ") +
-                           error.what());
-  }
-  return Status();
+  return thread.begin(
+      path, [this, path](WatchedDisk &disk) { return write(path, disk); });
 }
 
-RankReply ShardWriter::write(const std::string &path) {
+RankReply ShardWriter::write(const std::string &path, WatchedDisk &disk) {
   setCrashActivity(executor.rank(), "checkpoint", path.c_str());
   std::vector<HeldPiece> pieces = ownedPieces(plan, executor);
   if (pieces.empty())
@@ -149,7 +119,7 @@ RankReply ShardWriter::write(const std::string &path) {
   CheckpointShard shard;
   shard.file = path.substr(path.rfind('/') + 1);
   shard.bytes = layout->bytes;
-  TANDEM_ASSIGN(std::unique_ptr<DiskFile> file, disk->create(path));
+  TANDEM_ASSIGN(std::unique_ptr<DiskFile> file, disk.create(path));
   SummedFile summed(*file);
   TANDEM_TRY(summed.write(layout->head.data(), layout->head.size()));
   TANDEM_ASSIGN(shard.headerChecksum, summed.cut());
@@ -158,27 +128,9 @@ RankReply ShardWriter::write(const std::string &path) {
     TANDEM_ASSIGN(uint64_t checksum, summed.cut());
     shard.pieces.push_back({piece.tensor.name, piece.box, checksum});
   }
-  setRead();
+  thread.setRead();
   TANDEM_TRY(file->sync());
   return toJson(shard).dump();
-}
-
-void ShardWriter::setRead() {
-  std::lock_guard<std::mutex> lock(mutex);
-  read = true;
-  changed.notify_all();
-}
-
-void ShardWriter::awaitRead() {
-  std::unique_lock<std::mutex> lock(mutex);
-  changed.wait(lock, [&] { return read; });
-}
-
-RankReply ShardWriter::reply(bool wait) {
-  std::unique_lock<std::mutex> lock(mutex);
-  if (wait)
-    changed.wait(lock, [&] { return done; });
-  return done ? result : RankReply(std::string());
 }
 
 } // namespace tandem

@@ -10,12 +10,7 @@
 #define TANDEM_RUNTIME_SESSION_SHARDWRITER_H
 
 #include "runtime/exec/Executor.h"
-#include "runtime/files/Disk.h"
-#include "runtime/session/RankTask.h"
-
-#include <condition_variable>
-#include <mutex>
-#include <thread>
+#include "runtime/session/DiskThread.h"
 
 namespace tandem {
 
@@ -24,34 +19,30 @@ inline constexpr const char *kWaitForShard = "wait";
 
 class ShardWriter {
 public:
-  /// Plan and executor outlive it. Every operation on the disk is
-  /// a `shard` for `fault`.
+  /// Plan and executor outlive it, unless it is stuck. Every operation on the
+  /// disk is a `shard` for `fault`.
   ShardWriter(const Plan &plan, const Executor &executor,
-              const FaultPoint &fault);
-  ~ShardWriter();
+              const FaultPoint &fault, double deadlineSeconds);
 
   /// Begins to write `rank-N.safetensors` in `folder`, unless this rank owns
   /// nothing. The one before is finished.
   Status begin(const std::string &folder);
-  /// Returns when no more memory of the rank will be read.
-  void awaitRead();
+  /// Returns when no more memory of the rank will be read; fails where the
+  /// disk hangs.
+  Status awaitRead() { return thread.awaitRead(); }
   /// Empty while it is being written, unless `wait`; then the shard as JSON,
   /// `null` where this rank owns nothing, or why it could not be written.
-  RankReply reply(bool wait);
+  /// RankFailed where the disk hangs.
+  RankReply reply(bool wait) { return thread.reply(wait); }
+  /// Whether a thread that cannot be stopped reads the rank's memory.
+  bool stuck() const { return thread.stuck(); }
 
 private:
-  RankReply write(const std::string &path);
-  void setRead();
+  RankReply write(const std::string &path, WatchedDisk &disk);
 
   const Plan &plan;
   const Executor &executor;
-  std::unique_ptr<Disk> disk;
-  std::thread thread;
-  std::mutex mutex;
-  std::condition_variable changed;
-  bool read = true; ///< Under mutex, as all below.
-  bool done = true;
-  RankReply result = std::string("null");
+  DiskThread thread;
 };
 
 } // namespace tandem

@@ -69,6 +69,7 @@ private:
     folder.folder = options.checkpoints;
     folder.resume = options.resume;
     folder.keep = options.keep;
+    folder.deadlineSeconds = options.world.deadlineSeconds;
     TANDEM_ASSIGN(checkpoints, Checkpoints::open(session, folder));
     training.checkpoints = checkpoints.get();
     if (!options.resume)

@@ -140,7 +140,7 @@ void writeAll(const Plan &plan, const std::string &path) {
         return valueOf(tensor, index);
       });
     });
-    ShardWriter writer(plan, *executor, FaultPoint());
+    ShardWriter writer(plan, *executor, FaultPoint(), 60);
     ASSERT_OK(writer.begin(path));
     RankReply reply = writer.reply(true);
     ASSERT_OK(reply);
