@@ -31,7 +31,8 @@ std::vector<std::string> linesWith(const std::string &text,
 
 bool namesPlace(const std::string &line) {
   static const std::regex place(
-      "[a-z_]+ #[0-9]+ \\([^)]+\\)|instruction [a-z_]+ #[0-9]+, location ");
+      "[a-z_]+ #[0-9]+( of microbatch [0-9]+)? \\([^)]+\\)|"
+      "instruction [a-z_]+ #[0-9]+( of microbatch [0-9]+)?, location ");
   return std::regex_search(line, place);
 }
 

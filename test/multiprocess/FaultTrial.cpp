@@ -37,6 +37,7 @@ setsid sh "$TANDEM_TRIAL/waiter.sh" "$@" &
 waiter=$!
 trap 'kill -TERM $(cat "$TANDEM_TRIAL/pid.$rank") 2>/dev/null' TERM
 trap 'kill -CONT $(cat "$TANDEM_TRIAL/pid.$rank") 2>/dev/null' CONT
+trap 'kill -USR1 $(cat "$TANDEM_TRIAL/pid.$rank") 2>/dev/null' USR1
 while kill -0 $waiter 2>/dev/null; do wait $waiter; code=$?; done
 exit $code
 )";

@@ -130,10 +130,11 @@ SmallPlan &SmallPlan::get() {
 }
 
 std::string SmallPlan::compile(const std::string &name,
-                               const std::string &flags) {
+                               const std::string &flags,
+                               const std::string &mesh) {
   std::string path = folder_ + "/" + name;
   std::string command = std::string(TANDEM_PROGRAM) + " -q compile " + model() +
-                        " -o " + path + " --mesh pp=2,tp=2 " + flags +
+                        " -o " + path + " --mesh " + mesh + " " + flags +
                         " > /dev/null";
   if (std::system(command.c_str()) != 0)
     must(Status::refused("failed: " + command));

@@ -33,7 +33,8 @@ public:
   /// Generates up to 512 ids.
   std::string plan() const { return folder_ + "/small.plan"; }
   /// Compiles another plan of the model and returns its path.
-  std::string compile(const std::string &name, const std::string &flags);
+  std::string compile(const std::string &name, const std::string &flags,
+                      const std::string &mesh = "pp=2,tp=2");
   /// Every kind of instruction that generating runs, greedily or with draws.
   const std::vector<InstructionKind> &kinds() const { return kinds_; }
 
