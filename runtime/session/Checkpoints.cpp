@@ -154,6 +154,9 @@ private:
                     return to.commit(manifest);
                   }));
     begun = false;
+    // Those before are about to go.
+    if (options.onComplete)
+      options.onComplete(last_);
     int64_t keep = std::max<int64_t>(1, options.keep);
     return onDisk([keep](CheckpointFolder &folder) -> Result<std::string> {
              TANDEM_TRY(folder.prune(keep));
@@ -217,11 +220,22 @@ Checkpoints::open(Session &session, const CheckpointOptions &options) {
   TANDEM_ASSIGN(FaultPoint fault, FaultPoint::fromEnvironment());
   auto thread = std::make_unique<DiskThread>(0, "manifest", fault,
                                              options.deadlineSeconds);
-  TANDEM_ASSIGN(
-      CheckpointFolder folder,
-      CheckpointFolder::open(options.folder, options.resume, thread->disk()));
+  auto folder = std::make_shared<std::optional<CheckpointFolder>>();
+  TANDEM_TRY(
+      thread->begin(options.folder,
+                    [folder, path = options.folder,
+                     resume = options.resume](WatchedDisk &disk) -> RankReply {
+                      TANDEM_ASSIGN(CheckpointFolder opened,
+                                    CheckpointFolder::open(path, resume, disk));
+                      folder->emplace(std::move(opened));
+                      return std::string();
+                    }));
+  RankReply opened = thread->reply(/*wait=*/true);
+  if (thread->stuck())
+    session.giveUp(opened.status());
+  TANDEM_TRY(opened.status());
   return std::unique_ptr<Checkpoints>(std::make_unique<SessionCheckpoints>(
-      session, std::move(thread), std::move(folder), options));
+      session, std::move(thread), std::move(**folder), options));
 }
 
 } // namespace tandem

@@ -50,6 +50,8 @@ struct CheckpointOptions {
   int64_t keep = 2; ///< Complete checkpoints that stay, at least 1.
   /// How long one operation on the disk may take.
   double deadlineSeconds = 60;
+  /// Told the path of each one that is complete.
+  std::function<void(const std::string &path)> onComplete = nullptr;
 };
 
 class Checkpoints {

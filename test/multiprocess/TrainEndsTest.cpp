@@ -134,14 +134,15 @@ TEST_F(TrainEnds, SigUsr1OfMpirunGivesTheWholeEnd) {
   expectWholeEnd(trial);
 }
 
+/// Open MPI waits for as long before its SIGTERM as behind it.
 TEST_F(TrainEnds, ALauncherThatWaitsGivesTheWholeEnd) {
-  TrialOptions options = train.run(kMoment);
-  options.environment["OMPI_MCA_odls_base_sigkill_timeout"] = "60";
+  TrialOptions options = train.run(kMoment, 30, 1000000);
+  options.environment["OMPI_MCA_odls_base_sigkill_timeout"] = "10";
   FaultTrial trial(options);
   ASSERT_TRUE(trial.waitForFault(60)) << trial.output();
   kill(trial.launcherPid(), SIGINT);
-  ASSERT_TRUE(trial.waitForEnd(30)) << trial.output();
-  expectCodes(trial, 130, 30);
+  ASSERT_TRUE(trial.waitForEnd(60)) << trial.output();
+  expectCodes(trial, 130, 60);
   expectWholeEnd(trial);
 }
 
@@ -181,8 +182,8 @@ TEST_F(TrainEnds, ADiskThatHangsIsNamed) {
   for (bool threads : {false, true})
     for (auto [fault, file] :
          {std::pair<const char *, const char *>(
-              "1:shard:5:hang", "step-2.tmp/rank-1.safetensors"),
-          {"0:manifest:2:hang", "step-1.tmp/manifest.json"}}) {
+              "1:shard:5:hang", "step-1.tmp/rank-1.safetensors"),
+          {"0:manifest:7:hang", "step-1.tmp/manifest.json"}}) {
       TrainTrial fresh("tp=2");
       expectHangNamed(fresh, fault, file, threads);
     }

@@ -70,12 +70,14 @@ private:
     folder.resume = options.resume;
     folder.keep = options.keep;
     folder.deadlineSeconds = options.world.deadlineSeconds;
+    folder.onComplete = nameLast;
     TANDEM_ASSIGN(checkpoints, Checkpoints::open(session, folder));
     training.checkpoints = checkpoints.get();
     if (!options.resume)
       return Status();
     TANDEM_ASSIGN(CheckpointNote note, checkpoints->load());
     TANDEM_ASSIGN(training.from, positionOf(note));
+    nameLast(checkpoints->last());
     logInfo("resuming behind step " + std::to_string(training.from.step) +
             " from '" + checkpoints->last() + "'");
     return Status();
@@ -121,10 +123,7 @@ private:
 
   Result<TrainingOutcome> runLoop() {
     TrainProgress progress(training.steps);
-    training.onStep = [&](const StepReport &report) {
-      progress.show(report);
-      sayCheckpoint();
-    };
+    training.onStep = [&](const StepReport &report) { progress.show(report); };
     if (progress.isShown() || training.log)
       training.peakFlops = measurePeak();
     return TrainingLoop(session, *data, training).run();
@@ -148,15 +147,12 @@ private:
   }
 
   /// For when the launcher or a fault leaves no time for more.
-  void sayCheckpoint() const {
-    if (checkpoints && checkpoints->last() != said) {
-      said = checkpoints->last();
-      setLastWords("the last complete checkpoint is '" + said +
-                   "', the same command with --resume goes on from it. With "
-                   "SIGUSR1 to mpirun, or OMPI_MCA_odls_base_sigkill_timeout"
-                   "=60 in its environment, a run that is told to end writes "
-                   "one first");
-    }
+  static void nameLast(const std::string &checkpoint) {
+    setLastWords("the last complete checkpoint is '" + checkpoint +
+                 "', the same command with --resume goes on from it. With "
+                 "SIGUSR1 to mpirun, or OMPI_MCA_odls_base_sigkill_timeout=60 "
+                 "in its environment, a run that is told to end writes one "
+                 "first");
   }
 
   std::string howToResume() const {
@@ -171,7 +167,6 @@ private:
   TrainingOptions training;
   std::unique_ptr<Checkpoints> checkpoints;
   std::unique_ptr<TrainingData> data, evalData;
-  mutable std::string said; ///< The checkpoint that last words name.
 };
 
 Status checkFlags(Options &options) {

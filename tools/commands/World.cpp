@@ -86,6 +86,15 @@ std::string planMessage(Program &program, const PlanRequest &request,
   return "P" + std::string(bytes.begin(), bytes.end());
 }
 
+/// Rank 0 says why it ends; the others leave with its code, without a word.
+Status leaveAlike(MpiWorld &world, Status &status) {
+  std::string code(1, static_cast<char>(status.code()));
+  TANDEM_TRY(world.broadcast(code));
+  if (world.rank() != 0)
+    status = Status(static_cast<StatusCode>(code[0]), "");
+  return Status();
+}
+
 /// What every rank of an open world does. Where it returns other than a
 /// rank's failure, all ranks return alike and may part in order.
 Status runRank(Program &program, const PlanRequest &request,
@@ -125,6 +134,8 @@ Status runRank(Program &program, const PlanRequest &request,
     Status closed = session.close();
     if (status.ok())
       status = closed;
+    if (status.code() != StatusCode::RankFailed)
+      TANDEM_TRY(leaveAlike(world, status));
   }
   if (status.code() == StatusCode::RankFailed)
     return status;
