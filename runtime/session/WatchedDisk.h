@@ -1,4 +1,4 @@
-//===- WatchedDisk.h - The machine's disk, and whether it answers -*- C++ -*-=//
+//===- WatchedDisk.h - A disk and whether it answers ------------*- C++ -*-===//
 //
 // A disk that hangs keeps whoever asked it. So each operation is noted before
 // it begins, and another thread may ask how long the present one has lasted.
