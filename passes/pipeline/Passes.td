@@ -88,9 +88,9 @@ def SplitStages : Pass<"tandem-split-stages", "::mlir::ModuleOp"> {
     constants and entry inputs alone, or on constants and parameters alone, are
     cloned. The epilogue of a training step goes where its results are wanted
     (`StagePlacement.h`): a parameter is updated by every coordinate that holds
-    it, and a sum of scalars of several coordinates becomes each one's own
-    terms and an `all_reduce` over `pp`. A result marked `tandem.everywhere` is
-    broadcast over `pp`.
+    it, and a sum of scalars of several coordinates, or of vectors that only
+    scalars are made of, becomes each one's own terms and an `all_reduce` over
+    `pp`. A result marked `tandem.everywhere` is broadcast over `pp`.
 
     A function with microbatches gets actions and a schedule
     (`ir/Actions.h`): operations marked `tandem.backward` are backward, and

@@ -8,7 +8,8 @@
 //   %1 = ... %0, %w                 body, stage 0: coordinate 0
 //   %2 = ... %1, %v                 body, stage 1: %1 crosses
 //   %g = tandem.accumulate ...      with its operand
-//   %n = tandem.sum %a, %b          scalars of several coordinates: each adds
+//   %n = tandem.sum %a, %b          scalars of several coordinates, or vectors
+//                                   that only scalars are made of: each adds
 //                                   its own, all_reduce over "pp"
 //   %p = tandem.adamw %w, ..., %g   where %w is held
 //
