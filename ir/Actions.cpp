@@ -58,6 +58,14 @@ int64_t Actions::of(Operation *op) {
   return action ? action.getInt() : 0;
 }
 
+constexpr StringLiteral kLast = "tandem.last";
+
+bool Actions::isLast(Operation *op) { return op->hasAttr(kLast); }
+
+void Actions::setLast(Operation *op) {
+  op->setAttr(kLast, UnitAttr::get(op->getContext()));
+}
+
 void Actions::write(func::FuncOp function, ArrayRef<std::string> names,
                     ArrayRef<int64_t> pools, ArrayRef<ScheduleItem> items) {
   Builder builder(function.getContext());

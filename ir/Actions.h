@@ -63,6 +63,10 @@ public:
   int64_t slotsOf(int64_t pool) const;
   /// The action of an operation, 0 where it says none.
   static int64_t of(mlir::Operation *op);
+  /// Whether an operation runs only when the schedule takes its action for the
+  /// last time: it has the unit attribute `tandem.last`.
+  static bool isLast(mlir::Operation *op);
+  static void setLast(mlir::Operation *op);
 
   /// Whether the attributes fit each other and the operations: see the file's
   /// comment. Emits an error at the function or the operation.

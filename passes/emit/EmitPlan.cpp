@@ -277,6 +277,9 @@ private:
       if (isa<AllocOp, RenameOp, MicrobatchViewOp>(op))
         continue;
       endActionsBefore(Actions::of(&op));
+      if (Actions::isLast(&op))
+        program->last.push_back(
+            static_cast<uint32_t>(program->instructions.size()));
       if (auto launch = dyn_cast<LaunchOp>(op))
         emitLaunch(launch);
       else if (auto communicate = dyn_cast<CommunicateOp>(op))

@@ -54,10 +54,13 @@ bool writes(Operation *op, Value memory) {
 class Overlap {
 public:
   Overlap(func::FuncOp function, int64_t stream)
-      : body(function.getBody().front()), builder(function.getContext()),
-        stream(stream) {}
+      : body(function.getBody().front()), actions(function),
+        builder(function.getContext()), stream(stream) {}
 
   int64_t run() {
+    if (actions.microbatches() > 1)
+      for (CommunicateOp op : collectives())
+        takeEarlier(op);
     for (CommunicateOp op : collectives())
       spread(op);
     for (CommunicateOp op : collectives())
@@ -76,6 +79,44 @@ private:
     return found;
   }
   static bool isStages(AxisRefAttr axis) { return axis.getName() == "pp"; }
+
+  //===--- Sums over microbatches -----------------------------------------===//
+
+  /// Moves a reduction of the epilogue to where the last microbatch completes
+  /// what it reads. Its result then lives through the body: so only what makes
+  /// much less of it.
+  void takeEarlier(CommunicateOp op) {
+    if (actions.isBody(op) || op.getInputs().size() != 1 ||
+        2 * bytesOf(op.getOutputs()[0]) > bytesOf(op.getInputs()[0]))
+      return;
+    Operation *writer = lastWriter(op, memoryOf(op.getInputs()[0]));
+    if (!writer)
+      return;
+    moveBefore(op, writer->getNextNode());
+    op->setAttr(TandemDialect::kAction,
+                builder.getI64IntegerAttr(Actions::of(writer)));
+    for (ValueRange own : {op.getOutputs(), op.getWorkspace()})
+      for (Value buffer : own)
+        if (Operation *alloc = rootOf(buffer).getDefiningOp())
+          alloc->setAttr(TandemDialect::kAction,
+                         op->getAttr(TandemDialect::kAction));
+    Actions::setLast(op);
+  }
+
+  /// The last of those that write to `memory` in front of `op` behind the
+  /// prologue, where all are in one action.
+  Operation *lastWriter(Operation *op, Value memory) {
+    Operation *last = nullptr;
+    for (Operation *at = previous(op); at; at = previous(at)) {
+      if (!writes(at, memory) || Actions::of(at) == 0)
+        continue;
+      if (!actions.isBody(at) || (last && !sameAction(at, last)))
+        return nullptr;
+      if (!last)
+        last = at;
+    }
+    return last;
+  }
 
   //===--- Distance -------------------------------------------------------===//
 
@@ -180,8 +221,15 @@ private:
     int64_t work = 0, moved = 0;
     for (Value operand : op->getOperands())
       moved = std::max(moved, bytesOf(operand));
-    Operation *end = op->getNextNode();
-    for (; !minds(op, end); end = end->getNextNode())
+    Operation *end = op->getNextNode(), *layer = nullptr;
+    // What only the next action needs is waited for a layer later, so that
+    // memory of what waits is another's.
+    auto isFar = [&](Operation *at) {
+      if (!layer && !sameSegment(at, op))
+        layer = at;
+      return Actions::isLast(op) && layer && !sameSegment(at, layer);
+    };
+    for (; !minds(op, end) && !isFar(end); end = end->getNextNode())
       if (isa<LaunchOp>(end))
         for (Value operand : end->getOperands())
           work += bytesOf(operand);
@@ -203,7 +251,8 @@ private:
     Operation *before = previous(op);
     auto record = dyn_cast_or_null<RecordOp>(before);
     return record && record.getStream() == uint64_t(stream) &&
-           sameAction(before, op);
+           sameAction(before, op) &&
+           Actions::isLast(before) == Actions::isLast(op);
   }
 
   /// Earlier collectives are done where `waited` passed.
@@ -212,6 +261,8 @@ private:
       auto [done, earlier] = pending[i];
       if (!sameAction(earlier, waited))
         return;
+      if (Actions::isLast(waited) && !Actions::isLast(earlier))
+        continue;
       if (waited->isBeforeInBlock(earlier) ||
           earlier->getNextNode() == waited) {
         waited.getBuffersMutable().append(earlier.getBuffers());
@@ -238,6 +289,8 @@ private:
                                builder.getI64IntegerAttr(event),
                                builder.getI64IntegerAttr(on), {});
     copyLayer(source, op);
+    if (Actions::isLast(source))
+      Actions::setLast(op);
     return op;
   }
 
@@ -249,10 +302,13 @@ private:
                              builder.getI64IntegerAttr(event),
                              builder.getI64IntegerAttr(on), {}, buffers);
     copyLayer(source, op);
+    if (Actions::isLast(source))
+      Actions::setLast(op);
     return op;
   }
 
   Block &body;
+  Actions actions;
   OpBuilder builder;
   int64_t stream, nextEvent = 0;
   SmallPtrSet<Operation *, 8> gathers; ///< That may go ahead.

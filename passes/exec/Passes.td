@@ -51,7 +51,9 @@ def AssignStreams : Pass<"tandem-assign-streams", "::mlir::ModuleOp"> {
     In training steps a gather of what is there before its action goes ahead of
     the layer before its own, and what uses a reduction behind the layer after
     its own; a collective whose result is then needed only after enough other
-    work runs on one more stream. Other entries have one stream.
+    work runs on one more stream. A reduction behind the microbatches that makes
+    much less of a sum goes to where the last of them adds to it, and runs with
+    that microbatch alone (`tandem.last`).
 
     Postcondition: as before, with `tandem.record` and `tandem.wait`.
 

@@ -180,6 +180,8 @@ std::string stepText(const Step &step) {
   if (step.op() == fb::Opcode::Record || step.op() == fb::Opcode::Wait)
     text += " event " + std::to_string(step.instruction().target()) +
             (step.instruction().dim() ? " of the slot" : "");
+  if (step.scope() != step.microbatch() && step.pool() != kNone)
+    text += " with the last microbatch";
   if (step.instruction().stream())
     text += " stream " + std::to_string(step.instruction().stream());
   for (uint32_t i = 0; i < step.outputs(); ++i)

@@ -315,8 +315,7 @@ private:
   /// Why what lies there is not what `step` means; empty where it is.
   std::string whyOfAnother(uint32_t v, const Instance &instance,
                            const Step *step) const {
-    uint32_t reader =
-        step && step->pool() != kNone ? step->microbatch() : kNone;
+    uint32_t reader = step ? step->scope() : kNone;
     if (entry.microbatches() > 1 && instance.microbatch != kNone) {
       if (reader == kNone)
         return " is of microbatch " + std::to_string(instance.microbatch) +
@@ -481,8 +480,7 @@ private:
       take(bytes, instanceOf[cell], access);
       return;
     }
-    begin(v, cell, step.pool() == kNone ? kNone : step.microbatch(), bytes,
-          access);
+    begin(v, cell, step.scope(), bytes, access);
   }
 
   /// A new instance of `v`.

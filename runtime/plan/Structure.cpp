@@ -233,6 +233,33 @@ private:
       return Status::refused(where + ": its actions end at instruction " +
                              std::to_string(end) + " of " +
                              std::to_string(program.instructions()->size()));
+    return last(program, where);
+  }
+
+  /// Each lies in an action that runs for several microbatches, and leaves it
+  /// something to do.
+  Status last(const fb::Program &program, const std::string &where) {
+    if (!program.last())
+      return Status();
+    uint32_t a = 0, before = 0, count = 0;
+    for (uint32_t index : *program.last()) {
+      TANDEM_TRY(inRange(where, "instruction of the last microbatch", index,
+                         program.instructions()->size()));
+      if (count > 0 && index <= before)
+        return Status::refused(where + ": its instructions of the last " +
+                               "microbatch do not ascend");
+      before = index;
+      ++count;
+      while (a < program.actions()->size() &&
+             index >= program.actions()->Get(a)->first() +
+                          program.actions()->Get(a)->count())
+        ++a;
+      if (a == program.actions()->size() ||
+          program.actions()->Get(a)->pool() == kNone)
+        return Status::refused(
+            where + ", instruction " + std::to_string(index) +
+            ": it is of the last microbatch, but its " + "action runs once");
+    }
     return Status();
   }
 

@@ -56,6 +56,20 @@ bool Step::crossesStages() const {
          });
 }
 
+namespace {
+
+/// Whether an instruction runs only when its action is taken last.
+bool isLast(const fb::Program &program, uint32_t index) {
+  return program.last() && std::binary_search(program.last()->begin(),
+                                              program.last()->end(), index);
+}
+
+} // namespace
+
+uint32_t Step::scope() const {
+  return pool() == kNone || isLast(*program_, index_) ? kNone : microbatch();
+}
+
 uint32_t Step::shownMicrobatch() const {
   return pool() != kNone && entry_->microbatches() > 1 ? microbatch() : kNone;
 }
@@ -74,19 +88,47 @@ Status Step::refused(const std::string &why) const {
 Sequence::Sequence(const Plan &plan, const fb::Entry &entry, uint32_t stage)
     : plan(plan), entry(entry), program(*entry.programs()->Get(stage)),
       stage(stage) {
+  findAlways();
   uint32_t end = 0;
-  for (const fb::ScheduleItem *item : *program.schedule())
-    ends.push_back(end += program.actions()->Get(item->action())->count());
+  for (uint32_t run = 0; run < program.schedule()->size(); ++run) {
+    uint32_t action = program.schedule()->Get(run)->action();
+    ends.push_back(end += isWhole(run, action)
+                              ? program.actions()->Get(action)->count()
+                              : always[action]->size());
+  }
   if (ends.empty())
     ends.push_back(program.instructions()->size());
 }
 
-uint32_t Sequence::firstOf(uint32_t run) const {
+void Sequence::findAlways() {
+  always.resize(program.actions()->size());
+  lastRuns.resize(program.actions()->size());
+  for (uint32_t run = 0; run < program.schedule()->size(); ++run)
+    lastRuns[program.schedule()->Get(run)->action()] = run;
+  if (!program.last() || program.last()->size() == 0)
+    return;
+  for (uint32_t a = 0; a < always.size(); ++a) {
+    const fb::Action &action = *program.actions()->Get(a);
+    auto next = std::lower_bound(program.last()->begin(), program.last()->end(),
+                                 action.first());
+    if (next == program.last()->end() ||
+        *next >= action.first() + action.count())
+      continue;
+    always[a].emplace();
+    for (uint32_t i = action.first(); i < action.first() + action.count(); ++i)
+      if (next != program.last()->end() && *next == i)
+        ++next;
+      else
+        always[a]->push_back(i);
+  }
+}
+
+uint32_t Sequence::indexOf(uint32_t run, uint32_t i) const {
   if (program.schedule()->size() == 0)
-    return 0;
-  return program.actions()
-      ->Get(program.schedule()->Get(run)->action())
-      ->first();
+    return i;
+  uint32_t action = program.schedule()->Get(run)->action();
+  return isWhole(run, action) ? program.actions()->Get(action)->first() + i
+                              : (*always[action])[i];
 }
 
 Step Sequence::step(uint32_t run, uint32_t index, uint32_t position) const {
@@ -99,11 +141,14 @@ Step Sequence::at(uint32_t position) const {
   auto it = std::upper_bound(ends.begin(), ends.end(), position);
   auto run = static_cast<uint32_t>(it - ends.begin());
   uint32_t begin = run ? ends[run - 1] : 0;
-  return step(run, firstOf(run) + position - begin, position);
+  return step(run, indexOf(run, position - begin), position);
 }
 
 uint32_t runsOf(const fb::Entry &entry, uint32_t stage, uint32_t instruction) {
-  for (const fb::Action *action : *entry.programs()->Get(stage)->actions())
+  const fb::Program &program = *entry.programs()->Get(stage);
+  if (isLast(program, instruction))
+    return 1;
+  for (const fb::Action *action : *program.actions())
     if (instruction - action->first() < action->count())
       return action->pool() == kNone ? 1 : entry.microbatches();
   return 1;

@@ -72,6 +72,9 @@ public:
   uint32_t pool() const {
     return item_ ? program_->actions()->Get(item_->action())->pool() : kNone;
   }
+  /// The microbatch that it belongs to, kNone where it is for all of them: its
+  /// action runs once, or it runs only with the last.
+  uint32_t scope() const;
   fb::Opcode op() const { return instruction_->op(); }
   /// The kernel's name, or the operation's (`all_reduce`).
   const char *what() const;
@@ -147,14 +150,20 @@ public:
   template <typename Visit> Status each(const Visit &visit) const {
     uint32_t position = 0;
     for (uint32_t run = 0; run < ends.size(); ++run)
-      for (uint32_t i = firstOf(run); position < ends[run]; ++i)
-        TANDEM_TRY(visit(step(run, i, position++)));
+      for (uint32_t i = 0; position < ends[run]; ++i)
+        TANDEM_TRY(visit(step(run, indexOf(run, i), position++)));
     return Status();
   }
 
 private:
-  /// The first instruction of the `run`-th item of the schedule.
-  uint32_t firstOf(uint32_t run) const;
+  /// Finds for each action what runs whenever the schedule takes it.
+  void findAlways();
+  /// Whether an item of the schedule runs all of its action.
+  bool isWhole(uint32_t run, uint32_t action) const {
+    return !always[action] || run == lastRuns[action];
+  }
+  /// The `i`-th instruction that the `run`-th item of the schedule runs.
+  uint32_t indexOf(uint32_t run, uint32_t i) const;
   Step step(uint32_t run, uint32_t index, uint32_t position) const;
 
   const Plan &plan;
@@ -163,6 +172,11 @@ private:
   uint32_t stage;
   /// By item of the schedule: the position behind its last step.
   std::vector<uint32_t> ends;
+  /// By action, where not all of its instructions run every time: those that
+  /// do.
+  std::vector<std::optional<std::vector<uint32_t>>> always;
+  /// By action: the last item of the schedule that takes it.
+  std::vector<uint32_t> lastRuns;
 };
 
 /// How often an instruction runs: once, or once for each microbatch.

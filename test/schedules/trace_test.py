@@ -42,6 +42,11 @@ class TraceTest(steps.programs.ProgramTest):
         beside = self.streams("--mesh", "dp=2")["communication"]
         self.assertIn("all_reduce", beside)
 
+    def test_sums_scattered_beside_the_last_backward(self):
+        beside = self.streams("--mesh", "dp=2", "--zero", "1",
+                              "--microbatches", "2")["communication"]
+        self.assertIn("reduce_scatter", beside)
+
     def test_sends(self):
         beside = self.streams("--mesh", "pp=2",
                               "--microbatches", "4")["communication"]

@@ -107,3 +107,35 @@ func.func @reduce(%x: !t {tandem.input = "x"}, %g: !p {tandem.input = "g"}) -> (
   %2 = tandem.unary exp, %x {tandem.action = 1 : i64, tandem.layer = 0 : i64} : !t
   return %2, %1 : !t, !s
 }
+
+// -----
+
+// A sum over microbatches is scattered as soon as the last of them has added to
+// it, beside what comes then.
+!t = tensor<16xf32, #tandem.local<[16], @mesh, [{}]>>
+!b = tensor<2x16xf32, #tandem.local<[2, 16], @mesh, [{}, {}]>>
+!p = tensor<16xf32, #tandem.local<[16], @mesh, [{}], unreduced={"dp"}>>
+!q = tensor<2x16xf32, #tandem.local<[2, 16], @mesh, [{}, {}], unreduced={"dp"}>>
+!s = tensor<8xf32, #tandem.local<[16], @mesh, [{"dp"}]>>
+tandem.mesh @mesh = <["dp"=2]>
+// CHECK-LABEL: func.func @scattered(
+// CHECK: tandem.launch "map" ins(%[[SUM:[0-9]+]], {{.*}} outs(%[[SUM]] : {{.*}}tandem.action = 1 : i64, tandem.layer = 1
+// CHECK: tandem.record 0 on 0 {tandem.action = 1 : i64, tandem.last, tandem.layer = 1
+// CHECK-NEXT: tandem.wait 0 on 1 {tandem.action = 1 : i64, tandem.last
+// CHECK-NEXT: tandem.communicate "reduce_scatter" ins(%[[SUM]] {{.*}}stream = 1 : i64, tandem.action = 1 : i64, tandem.last
+// CHECK-NEXT: tandem.record 1 on 1 {tandem.action = 1 : i64, tandem.last
+// CHECK: tandem.launch "map" {{.*}}tandem.layer = 0
+// CHECK: tandem.wait 1 on 0 for({{.*}}) {tandem.action = 1 : i64, tandem.last
+// CHECK-NOT: reduce_scatter
+func.func @scattered(%x: !b {tandem.input = "x"}, %g: !q {tandem.input = "g"}) -> (!t {tandem.output = "y"}, !s {tandem.output = "z"})
+    attributes {tandem.entry = "f", tandem.pp = 0 : i64,
+                tandem.actions = ["prologue", "backward.0", "epilogue"], tandem.pools = array<i64: -1, 0, -1>,
+                tandem.schedule = array<i64: 0, 0, 0, 1, 0, 0, 1, 1, 0, 2, 0, 0>} {
+  %0 = tandem.microbatch %g {tandem.action = 1 : i64, tandem.layer = 1 : i64} : (!q) -> !p
+  %1 = tandem.accumulate %0 {tandem.action = 1 : i64, tandem.layer = 1 : i64} : (!p) -> !p
+  %2 = tandem.microbatch %x {tandem.action = 1 : i64, tandem.layer = 0 : i64} : (!b) -> !t
+  %3 = tandem.unary exp, %2 {tandem.action = 1 : i64, tandem.layer = 0 : i64} : !t
+  %4 = tandem.accumulate %3 {tandem.action = 1 : i64, tandem.layer = 0 : i64} : (!t) -> !t
+  %5 = tandem.reduce_scatter %1 over <"dp"> dim 0 cause "a" {tandem.action = 2 : i64, tandem.layer = 1 : i64} : (!p) -> !s
+  return %4, %5 : !t, !s
+}

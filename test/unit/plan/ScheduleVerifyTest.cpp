@@ -369,6 +369,41 @@ TEST(VerifySchedule, Structure) {
              "it is a slice of value 1, which does not lie in the arena");
 }
 
+TEST(VerifySchedule, StructureOfTheLastMicrobatchAndOfEventsOfSlots) {
+  expectSaid(verdict(inProgram(1, [](auto &p) { p.last = {70000}; })),
+             "instruction of the last microbatch 70000 is out of range");
+  expectSaid(verdict(inProgram(1,
+                               [](auto &p) {
+                                 uint32_t first = p.actions[1].first();
+                                 p.last = {first, first};
+                               })),
+             "its instructions of the last microbatch do not ascend");
+  expectSaid(verdict(inProgram(1, [](auto &p) { p.last = {0}; })),
+             "it is of the last microbatch, but its action runs once");
+  expectSaid(verdict(inProgram(
+                 0,
+                 [](auto &p) {
+                   p.instructions[find(p, fb::Opcode::Record, 0)].mutate_dim(2);
+                 })),
+             "event of a slot 2 is out of range");
+}
+
+// What runs with the last microbatch is for all of them: a sum's last term
+// alone is none, and what reads the sum finds it complete.
+TEST(VerifySchedule, WithTheLastMicrobatchRunsWhatIsForAll) {
+  for (uint32_t stage : {0u, 1u})
+    for (uint32_t action : {1u, 2u})
+      expectSaid(
+          verdictOfGPipe(inProgram(stage,
+                                   [=](auto &p) {
+                                     const fb::Action &it = p.actions[action];
+                                     for (uint32_t i = 0; i < it.count(); ++i)
+                                       p.last.push_back(it.first() + i);
+                                   })),
+          action == 1 ? "is read before anything writes it for"
+                      : "alone where it is read for all");
+}
+
 TEST(VerifySchedule, NoMoreStepsThanCanBeSpelledOut) {
   expectSaid(verdict([](fb::PlanT &plan) {
                fb::ProgramT &p = programOf(plan, 1);
