@@ -187,7 +187,11 @@ private:
   std::vector<SummedFactor> sums;
 };
 
-SumCut cutOf(Operation *op) {
+/// How the kernel adds whose result `op` brings together, behind any other
+/// collectives.
+SumCut cutOfSource(Operation *op) {
+  while (op && op->hasAttr("axes"))
+    op = op->getOperand(0).getDefiningOp();
   auto kernel = dyn_cast_or_null<KernelOpInterface>(op);
   return kernel ? sumCutOf(kernel.getKernelSpec().kernel) : SumCut::None;
 }
@@ -221,7 +225,7 @@ LogicalResult FixedSums::check(Operation *op) const {
     return success();
   TensorType from = tensorTypeOf(op->getOperand(0).getType(), mesh);
   if (from.reduction != ReductionKind::Sum || !isFloat(from.dtype) ||
-      cutOf(op->getOperand(0).getDefiningOp()) == SumCut::Owned)
+      cutOfSource(op) == SumCut::Owned)
     return success();
   if (from.dtype != DType::F32 && from.dtype != DType::F64)
     return op->emitOpError("adds parts of ")

@@ -14,6 +14,11 @@
 !most = tensor<8x6xf32, #tandem.local<[8, 6], @mesh, [{}, {}], unreduced={"dp"}, max>>
 !count = tensor<i32, #tandem.local<[], @mesh, [], unreduced={"dp"}>>
 !rows = tensor<3x6xbf16, #tandem.local<[6, 6], @mesh, [{"tp"}, {}]>>
+!all = tensor<2x8xi32, #tandem.local<[2, 8], @mesh, [{}, {}]>>
+!few = tensor<3x6xbf16, #tandem.local<[12, 6], @mesh, [{"dp", "tp"}, {}]>>
+!both = tensor<2x8x6xbf16, #tandem.local<[2, 8, 6], @mesh, [{}, {}, {}], unreduced={"dp", "tp"}>>
+!tp = tensor<2x8x6xbf16, #tandem.local<[2, 8, 6], @mesh, [{}, {}, {}], unreduced={"tp"}>>
+!none = tensor<2x8x6xbf16, #tandem.local<[2, 8, 6], @mesh, [{}, {}, {}]>>
 !found = tensor<1x8x6xbf16, #tandem.local<[2, 8, 6], @mesh, [{"dp"}, {}, {}], unreduced={"tp"}>>
 !sum = tensor<1x8x6xbf16, #tandem.local<[2, 8, 6], @mesh, [{"dp"}, {}, {}]>>
 module attributes {tandem.layout_invariant = 4 : i64} {
@@ -43,13 +48,20 @@ func.func @rows(%i: !ids, %x: !x, %y: !y, %w: !weight) -> (!table, !y, !dw, !mos
   return %0, %dx, %dw, %1, %2 : !table, !y, !dw, !most, !count
 }
 
-// Zeros and one value are a sum that no order changes: also in a narrow type.
+// Zeros and one value are a sum that no order changes: also in a narrow type,
+// and one axis after another.
 // CHECK-LABEL: func.func @owned
 // CHECK: tandem.launch "embedding" {{.*}}numbers = array<i64>
 // CHECK: tandem.communicate "all_reduce"
-func.func @owned(%i: !ids, %t: !rows) -> !sum attributes {tandem.entry = "f", tandem.pp = 0 : i64} {
+// CHECK: tandem.launch "embedding"
+// CHECK: tandem.communicate "all_reduce" {{.*}}axes = #tandem.axes<"dp">
+// CHECK: tandem.communicate "all_reduce" {{.*}}axes = #tandem.axes<"tp">
+func.func @owned(%i: !ids, %t: !rows, %j: !all, %u: !few) -> (!sum, !none) attributes {tandem.entry = "f", tandem.pp = 0 : i64} {
   %0 = tandem.embedding %t, %i : (!rows, !ids) -> !found
   %1 = tandem.all_reduce %0 over <"tp"> cause "reduction of embedding" : (!found) -> !sum
-  return %1 : !sum
+  %2 = tandem.embedding %u, %j : (!few, !all) -> !both
+  %3 = tandem.all_reduce %2 over <"dp"> cause "reduction of embedding" : (!both) -> !tp
+  %4 = tandem.all_reduce %3 over <"tp"> cause "reduction of embedding" : (!tp) -> !none
+  return %1, %4 : !sum, !none
 }
 }
