@@ -59,7 +59,8 @@ CheckpointNote noteOf(const TrainingPosition &position) {
   CheckpointNote note;
   note.step = position.step;
   note.training = {{"window", static_cast<uint64_t>(position.window)},
-                   {"seed", position.seed}};
+                   {"seed", position.seed},
+                   {"sequence", static_cast<uint64_t>(position.sequence)}};
   return note;
 }
 
@@ -75,6 +76,9 @@ Result<TrainingPosition> positionOf(const CheckpointNote &note) {
                            "the numbers 'window' and 'seed' in its manifest");
   position.window = window->get<int64_t>();
   position.seed = seed->get<uint64_t>();
+  auto sequence = note.training.find("sequence");
+  if (sequence != note.training.end() && sequence->is_number_unsigned())
+    position.sequence = sequence->get<int64_t>();
   return position;
 }
 
@@ -107,7 +111,8 @@ TrainingLoop::TrainingLoop(Session &session, const TrainingData &data,
 
 Status TrainingLoop::bind() {
   const Plan &plan = session.plan();
-  TANDEM_TRY(stepShapeOf(plan).status());
+  TANDEM_ASSIGN(StepShape shape, stepShapeOf(plan));
+  position.sequence = shape.sequence;
   TANDEM_ASSIGN(entry, findEntry(plan, kTrainEntry));
   outputs = emptyOutputs(plan, entry);
   if (options.evalEvery == 0)

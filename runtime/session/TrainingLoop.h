@@ -30,6 +30,8 @@ struct TrainingPosition {
   int64_t step = 0;   ///< Optimizer steps that were done.
   int64_t window = 0; ///< The next window of the endless sequence.
   uint64_t seed = 0;  ///< Of the data's order.
+  /// Of the windows that are counted; 0: not known, or one batch.
+  int64_t sequence = 0;
 };
 
 CheckpointNote noteOf(const TrainingPosition &position);

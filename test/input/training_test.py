@@ -99,6 +99,11 @@ class FlagsTest(TrainingTest):
         self.spoil("cannot open the log", "No such file or directory",
                    flags=["--log", self.path("no/such/log.jsonl")])
 
+    def testTraceNowhere(self):
+        self.spoil("cannot write", "no/such/trace.json",
+                   "No such file or directory",
+                   flags=["--trace", self.path("no/such/trace.json")])
+
     def testFlagsOfModelsForAPlan(self):
         plan = self.makePlan("--entry", "train", "--max-seq", "4")
         self.refuse(["train", plan, "--data", self.data, "--steps", "1",

@@ -23,6 +23,9 @@ CHAINS = {
              ["--mesh", "pp=3"], ["--mesh", "dp=2"]],
 }
 
+# One of each form that stored tensors have.
+NEW = ["llama", "gpt2", "qwen2", "phi3", "gemma2", "gpt-neox", "bert"]
+
 
 def about(path):
     with open(path, "rb") as file:
@@ -86,6 +89,7 @@ class CheckpointsTest(programs.ProgramTest):
                 stored.update(tensors.read(os.path.join(self.model, file)))
         self.assertEqual({key: (t.dtype, t.shape) for key, t in got.items()},
                          {key: (t.dtype, t.shape) for key, t in stored.items()})
+        self.assertEqual(self.config(exported), self.config(self.model))
         for key, tensor in got.items():
             expected = self.expected.get("param3." + key)
             if expected:
@@ -94,6 +98,43 @@ class CheckpointsTest(programs.ProgramTest):
                                self.zeros.get(key, [])), WEIGHTS, key)
         # It is a model like the one that it came from.
         self.compile(exported, self.path("logits.plan"), "--entry", "logits")
+
+    def config(self, folder):
+        with open(os.path.join(folder, "config.json")) as file:
+            return json.load(file)
+
+    def checkNewModel(self, name):
+        """A new model is exported in the form of one that was read."""
+        self.prepare(name)
+        stored = tensors.read(self.model + "/model.safetensors")
+        os.mkdir(self.path("new"))
+        config = self.config(self.model)
+        with open(self.path("new/config.json"), "w") as file:
+            json.dump(config, file)
+        self.model = self.path("new")
+        self.train(1, "--init", "3", "--mesh", "tp=2")
+        self.tandem("checkpoint", "export", self.path("out"), "-o",
+                    self.path("exported"))
+        got = tensors.read(self.path("exported/model.safetensors"))
+        self.assertEqual({key: t.shape for key, t in got.items()},
+                         {key: t.shape for key, t in stored.items()})
+        self.assertEqual(self.config(self.path("exported")), config)
+
+    def testWhatIsNotAsBeforeIsSaid(self):
+        self.prepare("llama")
+        with open(self.path("ids.bin"), "wb") as file:
+            file.write(struct.pack("<600H", *[i % 101 for i in range(600)]))
+        command = ["train", self.model, "--data", self.path("ids.bin"),
+                   "--batch", "2", "--threads", "1", "--checkpoint-dir",
+                   self.path("out")]
+        self.tandem(*command, "--seq", "8", "--steps", "1")
+        code, _, err = programs.run(
+            command + ["--seq", "6", "--steps", "2", "--resume", "--seed", "4"])
+        self.assertEqual(code, 0, err)
+        self.assertIn("--seed 4 is not taken: the run goes on in the order "
+                      "that its checkpoint was in, of seed 0", err)
+        self.assertIn("windows were of 8 + 1 tokens, now they are of 6 + 1: "
+                      "the run goes on at window 2 of another order", err)
 
     def testDamageIsNamed(self):
         self.prepare("llama")
@@ -126,8 +167,15 @@ def addChain(name):
             lambda self: self.checkChain(name))
 
 
+def addNewModel(name):
+    setattr(CheckpointsTest, "test_new_" + name.replace("-", "_"),
+            lambda self: self.checkNewModel(name))
+
+
 for each in CHAINS if programs.everything() else ["llama"]:
     addChain(each)
+for each in NEW if programs.everything() else ["gpt2"]:
+    addNewModel(each)
 
 if __name__ == "__main__":
     programs.main()

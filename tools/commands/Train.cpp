@@ -1,5 +1,6 @@
 #include "runtime/base/LastWords.h"
 #include "runtime/base/Log.h"
+#include "runtime/files/NewFile.h"
 #include "runtime/kernels/Peaks.h"
 #include "runtime/session/TraceFile.h"
 #include "runtime/session/TrainingLoop.h"
@@ -22,7 +23,7 @@ struct Options {
   std::string checkpoints, trace;
   int64_t keep = 2;
   bool resume = false;
-  uint64_t seed = 0;
+  std::optional<uint64_t> seed;
   std::optional<uint64_t> init;
 };
 
@@ -46,8 +47,11 @@ public:
       TANDEM_ASSIGN(log, TrainingLog::open(options.log, training.from.step));
       training.log = &*log;
     }
-    if (!options.trace.empty())
+    if (!options.trace.empty()) {
+      // Better said now than behind the last step.
+      TANDEM_TRY(NewFile::create(options.trace).status());
       TANDEM_TRY(beginTrace(session, kTracedInstructions));
+    }
     Result<TrainingOutcome> outcome = runLoop();
     TANDEM_TRY(outcome.status());
     if (!options.trace.empty())
@@ -62,7 +66,7 @@ public:
 private:
   /// Where the run begins: at a checkpoint, or at nothing.
   Status findPosition() {
-    training.from.seed = options.seed;
+    training.from.seed = options.seed.value_or(0);
     if (options.checkpoints.empty())
       return Status();
     CheckpointOptions folder;
@@ -78,6 +82,11 @@ private:
     TANDEM_ASSIGN(CheckpointNote note, checkpoints->load());
     TANDEM_ASSIGN(training.from, positionOf(note));
     nameLast(checkpoints->last());
+    if (options.seed && *options.seed != training.from.seed)
+      logWarning("--seed " + std::to_string(*options.seed) +
+                 " is not taken: the run goes on in the order that its "
+                 "checkpoint was in, of seed " +
+                 std::to_string(training.from.seed));
     logInfo("resuming behind step " + std::to_string(training.from.step) +
             " from '" + checkpoints->last() + "'");
     return Status();
@@ -110,6 +119,13 @@ private:
   Status openData() {
     TANDEM_ASSIGN(StepShape shape, stepShapeOf(session.plan()));
     training.rows = shape.rows;
+    if (int64_t before = training.from.sequence;
+        before != 0 && before != shape.sequence)
+      logWarning("the checkpoint's windows were of " + std::to_string(before) +
+                 " + 1 tokens, now they are of " +
+                 std::to_string(shape.sequence) +
+                 " + 1: the run goes on at window " +
+                 std::to_string(training.from.window) + " of another order");
     TANDEM_ASSIGN(data, open(options.data, shape));
     logInfo("data: " + data->summary());
     if (options.evalData.empty()) {

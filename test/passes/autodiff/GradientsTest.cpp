@@ -150,7 +150,7 @@ private:
 
 TEST(Gradients, AreTheChangeOfTheLoss) {
   GradientCheck check;
-  for (uint64_t seed = 1; seed <= 400 && !testing::Test::HasFailure(); ++seed)
+  for (uint64_t seed = 1; seed <= 200 && !testing::Test::HasFailure(); ++seed)
     check.checkCase(seed, 0);
   EXPECT_GE(check.compared, 20 * check.skipped);
   EXPECT_GE(check.compared, 800);
@@ -166,7 +166,7 @@ TEST(Gradients, AreTheChangeOfTheLoss) {
 
 TEST(Gradients, AreSummedOverMicrobatches) {
   GradientCheck check;
-  for (uint64_t seed = 1; seed <= 200 && !testing::Test::HasFailure(); ++seed)
+  for (uint64_t seed = 1; seed <= 100 && !testing::Test::HasFailure(); ++seed)
     check.checkCase(seed, seed % 2 ? 3 : 1);
   EXPECT_GE(check.compared, 20 * check.skipped);
   EXPECT_GE(check.compared, 400);
@@ -195,7 +195,7 @@ TEST(Gradients, AreTheSameOnAllRanks) {
   MLIRContext context;
   context.disableMultithreading();
   context.loadDialect<TandemDialect, func::FuncDialect>();
-  for (uint64_t seed = 1; seed <= 300 && !testing::Test::HasFailure(); ++seed) {
+  for (uint64_t seed = 1; seed <= 150 && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     compareOnRanks(context, seed);
   }
