@@ -57,6 +57,12 @@ Status checkShapes(EntryOptions &entry, const Architecture &family,
     return Status::usage("microbatches: expected --entry loss, gradients or "
                          "train, got " +
                          std::string(entryName(entry.entry)));
+  if (entry.entry != Entry::Train && entry.evaluation)
+    return Status::usage("evaluation: expected --entry train, got " +
+                         std::string(entryName(entry.entry)));
+  if (entry.entry != Entry::Train && entry.optimizer != "adamw")
+    return Status::usage("optimizer: expected --entry train, got " +
+                         std::string(entryName(entry.entry)));
   if (config.longestSequence > 0 && entry.maxSeq > config.longestSequence)
     return Status::refused(
         "a sequence of " + std::to_string(entry.maxSeq) +

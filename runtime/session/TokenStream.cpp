@@ -96,11 +96,13 @@ Status TokenStream::load(Piece &piece, DataType type,
 Status TokenStream::add(const std::string &path,
                         const TokenStreamOptions &options) {
   std::optional<DataType> type = typeOf(path, options);
-  if (!type)
+  if (!type) {
+    TANDEM_TRY(MappedFile::open(path).status()); // It may not be there.
     return Status::refused("'" + path +
                            "' is neither .txt, .bin nor .safetensors; say "
                            "what it holds by --data-type text, uint16 or "
                            "uint32");
+  }
   Piece piece;
   piece.path = path;
   piece.begin = size_;

@@ -21,6 +21,10 @@ class DataTest(TrainingTest):
     def testMissingFile(self):
         self.spoil("nowhere.bin", data=self.path("nowhere.bin"))
 
+    def testMissingFileWithoutEnding(self):
+        self.spoil("nowhere': No such file or directory",
+                   data=self.path("nowhere"))
+
     def testUnknownEnding(self):
         self.spoil("ids.csv' is neither .txt, .bin nor .safetensors",
                    "--data-type", data=self.write("ids.csv", b"1,2"))
@@ -88,6 +92,53 @@ class FlagsTest(TrainingTest):
     def testZeroWithoutAxis(self):
         self.spoil("--zero 1 splits over axis dp", flags=["--zero", "1"],
                    code=2)
+
+    def testSequenceParallelWithoutAxis(self):
+        self.spoil("--sequence-parallel splits over axis tp",
+                   flags=["--sequence-parallel", "--mesh", "dp=2"], code=2)
+
+    def testZeroBesideAnnotations(self):
+        lines = self.write("own.annotate", b"")
+        self.spoil("--zero 1 adds to the mesh's annotations", lines,
+                   "--print-annotations",
+                   flags=["--zero", "1", "--mesh", "dp=2", "--annotate",
+                          lines], code=2)
+
+    def testBeta(self):
+        self.spoil("--beta1 and --beta2: expected numbers from 0 to below 1",
+                   flags=["--beta2", "1"], code=2)
+
+    def testUnusedEvaluationData(self):
+        self.spoil("--eval-data needs --eval-every",
+                   flags=["--eval-data", self.data], code=2)
+
+    def testTraceNowhere(self):
+        self.spoil("cannot write", "No such file or directory",
+                   flags=["--trace", self.path("no/such/trace.json"),
+                          "--checkpoint-dir", self.path("none")])
+        self.assertFalse(tiny.os.path.exists(self.path("none")))
+
+    def testAnotherSeed(self):
+        run = ["--checkpoint-dir", self.path("out")]
+        self.tandem("train", self.model, "--data", self.data, "--seq", "4",
+                    "--steps", "1", "--threads", "1", "-q", "--seed", "3",
+                    *run)
+        self.spoil("--seed 4: the run in", "in the order of seed 3",
+                   flags=[*run, "--resume", "--seed", "4"])
+
+    def testScheduleTableOfAnotherMesh(self):
+        table = self.write("two.schedule", b"0: F0 B0\n1: F0 B0\n")
+        self.spoil(f"{table}: the table is of 2 coordinates, the mesh has "
+                   "pp=1", flags=["--schedule-file", table])
+        self.spoil("--schedule excludes --schedule-file",
+                   flags=["--schedule-file", table, "--schedule", "gpipe"],
+                   code=2)
+
+    def testOptimizerOfAnEntryThatHasNone(self):
+        for flag, named in (["--optimizer", "sgd"], "optimizer"), (
+                ["--evaluation"], "evaluation"):
+            self.refuseModel(f"{named}: expected --entry train, got loss",
+                             flags=["--entry", "loss", *flag], code=2)
 
     def testEvaluationWithoutEntry(self):
         plan = self.makePlan("--entry", "train", "--max-seq", "4")

@@ -40,6 +40,8 @@ public:
   Status run() {
     const std::atomic<bool> &interrupted = handleInterrupts();
     training.cancel = &interrupted;
+    if (!options.trace.empty()) // Told before the first step, not the last.
+      TANDEM_TRY(NewFile::create(options.trace).status());
     TANDEM_TRY(findPosition());
     TANDEM_TRY(openData());
     std::optional<TrainingLog> log;
@@ -81,6 +83,12 @@ private:
       return Status();
     TANDEM_ASSIGN(CheckpointNote note, checkpoints->load());
     TANDEM_ASSIGN(training.from, positionOf(note));
+    if (options.seed && *options.seed != training.from.seed)
+      return Status::refused(
+          "--seed " + std::to_string(*options.seed) + ": the run in '" +
+          checkpoints->last() + "' has taken its data in the order of seed " +
+          std::to_string(training.from.seed) +
+          "; leave the flag out, or start anew in another --checkpoint-dir");
     nameLast(checkpoints->last());
     if (options.seed && *options.seed != training.from.seed)
       logWarning("--seed " + std::to_string(*options.seed) +
@@ -190,6 +198,12 @@ Status checkFlags(Options &options) {
     return Status::usage("--resume needs the --checkpoint-dir to resume from");
   if (options.training.checkpointEvery > 0 && options.checkpoints.empty())
     return Status::usage("--checkpoint-every needs a --checkpoint-dir");
+  if (!options.evalData.empty() && options.training.evalEvery == 0)
+    return Status::usage("--eval-data needs --eval-every, how often it is "
+                         "measured");
+  if (options.training.beta1 >= 1 || options.training.beta2 >= 1)
+    return Status::usage("--beta1 and --beta2: expected numbers from 0 to "
+                         "below 1");
   if (options.resume && options.init)
     return Status::usage("--init begins a new model, --resume goes on with "
                          "one; give one of them");

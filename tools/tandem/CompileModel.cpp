@@ -36,7 +36,7 @@ public:
   Status readModule() {
     TANDEM_ASSIGN(module, readModel(options, context, diagnostics));
     TANDEM_TRY(chooseMesh());
-    TANDEM_TRY(checkZero());
+    TANDEM_TRY(checkSplits());
     TANDEM_TRY(setOptions());
     return addTraining();
   }
@@ -101,7 +101,9 @@ private:
       if (!value.empty())
         (*module)->setAttr(name, builder.getStringAttr(value));
     };
-    set("tandem.schedule_name", options.schedule);
+    // Messages call a table by its file.
+    set("tandem.schedule_name",
+        options.scheduleFile.empty() ? options.schedule : options.scheduleFile);
     set("tandem.recompute", options.recompute);
     if (options.virtualStages > 1)
       (*module)->setAttr("tandem.virtual_stages",
@@ -133,12 +135,31 @@ private:
                    " ranks compute the same; annotate a tensor with it");
   }
 
-  Status checkZero() const {
-    if (options.zero > 0 && !mesh.has("dp"))
-      return Status::usage("--zero " + std::to_string(options.zero) +
-                           " splits over axis dp; expected one in --mesh, got "
-                           "'" +
-                           options.mesh + "'");
+  /// A flag that adds annotations does nothing without its axis, nor where
+  /// all annotations are given.
+  Status checkSplits() const {
+    const std::pair<std::string, const char *> added[] = {
+        {options.zero > 0 ? "--zero " + std::to_string(options.zero) : "",
+         "dp"},
+        {options.sequenceParallel ? "--sequence-parallel" : "", "tp"}};
+    for (const auto &[flag, axis] : added) {
+      if (flag.empty())
+        continue;
+      if (!mesh.has(axis))
+        return Status::usage(flag + " splits over axis " + axis +
+                             "; expected one in --mesh, got '" + options.mesh +
+                             "'");
+      if (!options.annotate.empty())
+        return Status::usage(
+            flag + " adds to the mesh's annotations, which those of '" +
+            options.annotate + "' replace; put there what " +
+            "--print-annotations shows with the flag, and leave it out");
+      if (!(*module)->hasAttr(kDims))
+        return Status::usage(flag +
+                             " adds to a model's annotations; the "
+                             "module '" +
+                             options.path + "' has its own");
+    }
     return Status();
   }
 
@@ -247,15 +268,19 @@ void addLayoutOptions(CLI::App *command, CompileOptions &options) {
                    "Split over dp: 1 optimizer state, 2 and gradients, 3 and "
                    "parameters")
       ->check(CLI::Range(0, 3));
-  command->add_option("--schedule", options.schedule,
-                      "Of pipeline stages: gpipe, 1f1b (default), "
-                      "interleaved, zb-h1 or zb-v");
-  command->add_option("--schedule-file", options.scheduleFile,
-                      "A table of actions in place of --schedule");
+  CLI::Option *named = command->add_option(
+      "--schedule", options.schedule,
+      "Of pipeline stages: gpipe, 1f1b (default), interleaved, zb-h1 or zb-v");
+  CLI::Option *stages =
+      command
+          ->add_option("--virtual-stages", options.virtualStages,
+                       "Stages that one pp coordinate holds")
+          ->check(atLeast(1));
   command
-      ->add_option("--virtual-stages", options.virtualStages,
-                   "Stages that one pp coordinate holds")
-      ->check(atLeast(1));
+      ->add_option("--schedule-file", options.scheduleFile,
+                   "A table of actions in place of --schedule")
+      ->excludes(named)
+      ->excludes(stages);
   command->add_option("--recompute", options.recompute,
                       "What backward computes again: none (default), "
                       "selective, full, or layers such as 0,2,5-7");

@@ -18,6 +18,8 @@ Status checkModuleOptions(const ModelOptions &options) {
       {"--batch", options.batch != 1},
       {"--max-seq", options.maxSeq != 0},
       {"--microbatches", options.microbatches != 1},
+      {"--evaluation", options.evaluation},
+      {"--optimizer", options.optimizer != ModelOptions().optimizer},
       {"--dtype", !options.dtype.empty()},
       {"--set", !options.settings.empty()},
       {"--weights", !options.weights.empty()},
