@@ -302,7 +302,11 @@ void benchTrainingProducts(Bench &bench) {
              {"dw, [out, in] ", "to,ti->oi"}})
       bench.einsum((what + name).c_str(), equation, sizes);
   }
-  std::map<char, int64_t> sizes = {{'t', 256}, {'i', 768}, {'o', 3072}};
+  std::map<char, int64_t> sizes = {{'t', 2048}, {'i', 768}, {'o', 3072}};
+  bench.einsum("y, 2048 rows, 768 x 3072", "ti,io->to", sizes);
+  bench.einsum("dx, 2048 rows, 768 x 3072", "to,io->ti", sizes);
+  bench.einsum("dw, 2048 rows, 768 x 3072", "ti,to->io", sizes);
+  sizes['t'] = 256;
   bench.einsum("y, 8 fixed pieces, 768 x 3072", "ti,io->to", sizes, {8, 2});
   bench.einsum("dw, 8 fixed pieces, 768 x 3072", "ti,to->io", sizes, {8, 1});
 }
