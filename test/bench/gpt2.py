@@ -19,7 +19,9 @@ import collections
 import json
 import os
 import random
+import signal
 import subprocess
+import sys
 import tempfile
 
 ASSETS = os.environ.get("TANDEM_ASSETS", os.path.join(
@@ -81,6 +83,7 @@ class Bench:
         with open(log) as file:
             lines = [json.loads(line) for line in file][WARM:]
         best = min(line["seconds"] for line in lines)
+        print(f"{name}: {best:.3f} s", file=sys.stderr, flush=True)
         self.seconds[name] = min(best, self.seconds.get(name, best))
         for line in lines:  # The log's share is of this run's peak.
             self.peak = max(self.peak, self.flops[name] /
@@ -124,6 +127,8 @@ def main():
     parser.add_argument("--steps", type=int, default=5)
     parser.add_argument("--profile", action="store_true")
     arguments = parser.parse_args()
+    # So that the program it waits for ends too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     asked = arguments.only.split(",")
     names = [name for name in LAYOUTS if name in asked or
              any(LAYOUTS[other][0] == name for other in asked)]
