@@ -179,7 +179,9 @@ private:
                                    : def->getOperand(0).getDefiningOp())
         needed.push_back(def);
       for (Operation *def : llvm::reverse(needed))
-        if (place->isBeforeInBlock(def))
+        if (def == place)
+          place = place->getNextNode();
+        else if (place->isBeforeInBlock(def))
           def->moveBefore(place);
     }
     op->moveBefore(place);
