@@ -118,14 +118,6 @@ class FlagsTest(TrainingTest):
                           "--checkpoint-dir", self.path("none")])
         self.assertFalse(tiny.os.path.exists(self.path("none")))
 
-    def testAnotherSeed(self):
-        run = ["--checkpoint-dir", self.path("out")]
-        self.tandem("train", self.model, "--data", self.data, "--seq", "4",
-                    "--steps", "1", "--threads", "1", "-q", "--seed", "3",
-                    *run)
-        self.spoil("--seed 4: the run in", "in the order of seed 3",
-                   flags=[*run, "--resume", "--seed", "4"])
-
     def testScheduleTableOfAnotherMesh(self):
         table = self.write("two.schedule", b"0: F0 B0\n1: F0 B0\n")
         self.spoil(f"{table}: the table is of 2 coordinates, the mesh has "
@@ -149,11 +141,6 @@ class FlagsTest(TrainingTest):
     def testLogNowhere(self):
         self.spoil("cannot open the log", "No such file or directory",
                    flags=["--log", self.path("no/such/log.jsonl")])
-
-    def testTraceNowhere(self):
-        self.spoil("cannot write", "no/such/trace.json",
-                   "No such file or directory",
-                   flags=["--trace", self.path("no/such/trace.json")])
 
     def testFlagsOfModelsForAPlan(self):
         plan = self.makePlan("--entry", "train", "--max-seq", "4")

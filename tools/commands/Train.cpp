@@ -49,11 +49,8 @@ public:
       TANDEM_ASSIGN(log, TrainingLog::open(options.log, training.from.step));
       training.log = &*log;
     }
-    if (!options.trace.empty()) {
-      // Better said now than behind the last step.
-      TANDEM_TRY(NewFile::create(options.trace).status());
+    if (!options.trace.empty())
       TANDEM_TRY(beginTrace(session, kTracedInstructions));
-    }
     Result<TrainingOutcome> outcome = runLoop();
     TANDEM_TRY(outcome.status());
     if (!options.trace.empty())
@@ -83,12 +80,6 @@ private:
       return Status();
     TANDEM_ASSIGN(CheckpointNote note, checkpoints->load());
     TANDEM_ASSIGN(training.from, positionOf(note));
-    if (options.seed && *options.seed != training.from.seed)
-      return Status::refused(
-          "--seed " + std::to_string(*options.seed) + ": the run in '" +
-          checkpoints->last() + "' has taken its data in the order of seed " +
-          std::to_string(training.from.seed) +
-          "; leave the flag out, or start anew in another --checkpoint-dir");
     nameLast(checkpoints->last());
     if (options.seed && *options.seed != training.from.seed)
       logWarning("--seed " + std::to_string(*options.seed) +
