@@ -166,7 +166,7 @@ TEST(Gradients, AreTheChangeOfTheLoss) {
 
 TEST(Gradients, AreSummedOverMicrobatches) {
   GradientCheck check;
-  for (uint64_t seed = 1; seed <= 100 && !testing::Test::HasFailure(); ++seed)
+  for (uint64_t seed = 1; seed <= 200 && !testing::Test::HasFailure(); ++seed)
     check.checkCase(seed, seed % 2 ? 3 : 1);
   EXPECT_GE(check.compared, 20 * check.skipped);
   EXPECT_GE(check.compared, 400);
