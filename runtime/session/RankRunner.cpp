@@ -1,12 +1,12 @@
 #include "runtime/session/RankRunner.h"
 
 #include "runtime/exec/Workspace.h"
+#include "runtime/plan/Inspect.h"
 #include "runtime/plan/MemoryLimit.h"
 #include "runtime/session/CheckpointShards.h"
 #include "runtime/session/TraceFile.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 
 namespace tandem {
@@ -83,17 +83,6 @@ Result<Weights> weightsFor(const Plan &plan, const SessionOptions &options) {
   return openWeights(plan, options.weights);
 }
 
-namespace {
-
-std::string gibibytes(uint64_t bytes) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2f GiB",
-                static_cast<double>(bytes) / (1 << 30));
-  return text;
-}
-
-} // namespace
-
 Status checkMemory(const Plan &plan, const std::vector<int64_t> &ranks,
                    int threads, uint64_t available) {
   std::vector<uint64_t> workspace = workspaceByStage(plan, threads);
@@ -110,9 +99,9 @@ Status checkMemory(const Plan &plan, const std::vector<int64_t> &ranks,
   if (need <= available)
     return Status();
   return Status::refused(
-      "the plan needs " + gibibytes(need) + " of memory for the " +
+      "the plan needs " + bytesText(need) + " of memory for the " +
       std::to_string(ranks.size()) + (ranks.size() == 1 ? " rank" : " ranks") +
-      " of this process, " + gibibytes(available) +
+      " of this process, " + bytesText(available) +
       " are left: " + std::to_string(need - available) +
       " bytes too many; nothing was loaded. The fullest rank has " +
       memoryParts(plan, fullest, workspace[fullest]) + "; " +

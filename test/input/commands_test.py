@@ -283,7 +283,7 @@ class MemoryTest(mistakes.MistakeTest):
         self.refuse(["-q", "generate", self.model, "--prompt", "a",
                      "--tokens", "1", "--memory", "8GB", "--mesh", "tp=2"],
                     "GiB of memory for the 2 ranks of this process",
-                    "7.45 GiB are left", "nothing was loaded", "--dtype",
+                    "7.5 GiB are left", "nothing was loaded", "--dtype",
                     "more ranks")
 
     def testRankOfAPlan(self):

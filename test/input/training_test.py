@@ -108,6 +108,11 @@ class FlagsTest(TrainingTest):
         self.spoil("--beta1 and --beta2: expected numbers from 0 to below 1",
                    flags=["--beta2", "1"], code=2)
 
+    def testSettingOfAnotherOptimizer(self):
+        self.spoil("--momentum sets the 'momentum' of an optimizer that has "
+                   "one, which the plan's does not",
+                   flags=["--momentum", "0.5"], code=2)
+
     def testUnusedEvaluationData(self):
         self.spoil("--eval-data needs --eval-every",
                    flags=["--eval-data", self.data], code=2)

@@ -25,6 +25,8 @@ struct Options {
   bool resume = false;
   std::optional<uint64_t> seed;
   std::optional<uint64_t> init;
+  /// Options of one optimizer alone, and the entry's input that takes them.
+  std::vector<std::pair<CLI::Option *, const char *>> ofOptimizer;
 };
 
 /// The last ones of each stream that a trace holds: some steps of a large
@@ -38,6 +40,7 @@ public:
       : options(options), session(session), training(options.training) {}
 
   Status run() {
+    TANDEM_TRY(checkOptimizer());
     const std::atomic<bool> &interrupted = handleInterrupts();
     training.cancel = &interrupted;
     if (!options.trace.empty()) // Told before the first step, not the last.
@@ -63,6 +66,25 @@ public:
   }
 
 private:
+  /// Refuses settings of another optimizer than the plan's.
+  Status checkOptimizer() const {
+    const Plan &plan = session.plan();
+    const fb::Entry *entry = plan.entry("train");
+    if (!entry) // Which the loop says.
+      return Status();
+    const auto &inputs = *entry->inputs();
+    for (auto [option, input] : options.ofOptimizer)
+      if (option->count() > 0 &&
+          std::none_of(inputs.begin(), inputs.end(),
+                       [name = input](const fb::Port *port) {
+                         return port->name()->str() == name;
+                       }))
+        return Status::usage(option->get_name() + " sets the '" + input +
+                             "' of an optimizer that has one, which the "
+                             "plan's does not; see --optimizer");
+    return Status();
+  }
+
   /// Where the run begins: at a checkpoint, or at nothing.
   Status findPosition() {
     training.from.seed = options.seed.value_or(0);
@@ -260,14 +282,19 @@ void addOptimizerFlags(CLI::App *command, Options &options) {
                    "Largest norm of all gradients together; 0: none "
                    "(default 1)")
       ->check(atLeast(0));
-  command->add_option("--beta1", training.beta1, "Of AdamW (default 0.9)")
-      ->check(atLeast(0, 1));
-  command->add_option("--beta2", training.beta2, "Of AdamW (default 0.95)")
-      ->check(atLeast(0, 1));
-  command->add_option("--eps", training.epsilon, "Of AdamW (default 1e-8)")
-      ->check(atLeast(0));
-  command->add_option("--momentum", training.momentum, "Of SGD (default 0.9)")
-      ->check(atLeast(0, 1));
+  auto add = [&](const char *flag, double &value, const char *help,
+                 const CLI::Validator &range, const char *input) {
+    CLI::Option *option = command->add_option(flag, value, help)->check(range);
+    options.ofOptimizer.push_back({option, input});
+  };
+  add("--beta1", training.beta1, "Of AdamW (default 0.9)", atLeast(0, 1),
+      "beta1");
+  add("--beta2", training.beta2, "Of AdamW (default 0.95)", atLeast(0, 1),
+      "beta2");
+  add("--eps", training.epsilon, "Of AdamW (default 1e-8)", atLeast(0),
+      "epsilon");
+  add("--momentum", training.momentum, "Of SGD (default 0.9)", atLeast(0, 1),
+      "momentum");
 }
 
 void addRecordFlags(CLI::App *command, Options &options) {
