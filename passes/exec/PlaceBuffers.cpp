@@ -154,17 +154,17 @@ private:
     unordered.push_back({first, last});
   }
 
-  /// Whether another stream works on `buffer` in an action behind the wait for
-  /// it: the wait is for the microbatch before.
+  /// Whether another stream works on `buffer` behind the wait for it: the wait
+  /// is for the microbatch before.
   static bool isUsedAgain(WaitOp wait, Value buffer) {
-    return llvm::any_of(buffer.getUsers(), [&](Operation *user) {
-      if (auto rename = dyn_cast<RenameOp>(user))
-        return isUsedAgain(wait, rename);
-      auto communicate = dyn_cast<CommunicateOp>(user);
-      return communicate && communicate.getStream() != 0 &&
-             Actions::of(communicate) != Actions::of(wait) &&
-             wait->isBeforeInBlock(user);
-    });
+    return wait.getPerSlot() &&
+           llvm::any_of(buffer.getUsers(), [&](Operation *user) {
+             if (auto rename = dyn_cast<RenameOp>(user))
+               return isUsedAgain(wait, rename);
+             auto communicate = dyn_cast<CommunicateOp>(user);
+             return communicate && communicate.getStream() != 0 &&
+                    wait->isBeforeInBlock(user);
+           });
   }
 
   /// What another stream is busy with lives until stream 0 waits for it, or as

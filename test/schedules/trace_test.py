@@ -53,6 +53,11 @@ class TraceTest(steps.programs.ProgramTest):
         self.assertIn("send", beside)
         self.assertNotIn("recv", beside)
 
+    def test_sends_of_forward_passes_alone(self):
+        beside = self.streams("--mesh", "pp=2,tp=2", "--microbatches", "2",
+                              "--eval-every", "1")["communication"]
+        self.assertIn("send", beside)
+
 
 if __name__ == "__main__":
     unittest.main()
