@@ -224,9 +224,10 @@ Status TrainingLoop::keep(bool last) {
     logWarning(status.toString() + "; the run goes on without this checkpoint");
     return Status();
   };
-  TANDEM_TRY(survive(options.checkpoints->finish(/*wait=*/last)));
   bool due = options.checkpointEvery > 0 &&
              position.step % options.checkpointEvery == 0;
+  // Else what became of the one before would be said of this one.
+  TANDEM_TRY(survive(options.checkpoints->finish(/*wait=*/last || due)));
   bool written = position.step == options.from.step;
   if (!(due || last) || written || begun == position.step)
     return Status();
